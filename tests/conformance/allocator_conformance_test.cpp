@@ -1,6 +1,6 @@
 // The contract of every allocator, tested on every member of the catalogue with several settings of its parameters:
-// random lives of requests, with the same answers, counts and tables as its slow reference model after every call,
-// and the laws of conservation. A new allocator is tested here as soon as it is in the catalogue.
+// random lives of requests must give the same answers, counts and tables as the slow reference model after every call,
+// and the laws of conservation must hold. A new allocator is tested here as soon as it is in the catalogue.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ const memory::AllocatorEntry& entry_of(const Choice& choice) {
 
 class AllocatorConformance : public testing::TestWithParam<Setting> {};
 
-/// Why a request that will hold `last` tokens was not admitted, where that can be said from outside.
+/// Checks the reason why a request that will hold `last` tokens was not admitted, if it follows from the counts.
 void expect_reason(const Allocator& allocator, const core::PoolCounts& before, const std::string& component,
                    std::int64_t last) {
   using core::Refusal;
@@ -58,7 +58,7 @@ void expect_reason(const Allocator& allocator, const core::PoolCounts& before, c
   }
 }
 
-/// Layers that differ: rows of four lengths, one kind in six tensors.
+/// Layers with different rows: rows of four lengths, one kind in six tensors.
 model::ModelShape mixed_model(std::int64_t scale) {
   using model::CacheKind;
   model::ModelShape shape{.name = "mixed", .source = "made up", .layers = 5};
@@ -82,12 +82,12 @@ model::ModelShape windows_model(Random& random) {
   return shape;
 }
 
-/// A pool of about 40 allocation units, requests of up to 60 tokens, shared prefixes. Where memory is taken in bytes,
-/// tokens are so large that a few of them fill a page, or a segment.
+/// A pool of about 40 allocation units, requests of up to 60 tokens, shared prefixes. With memory in bytes, tokens are
+/// so large that a few of them fill a page, or a segment.
 struct World {
   core::Workload workload;
   std::int64_t token_bytes{6};
-  std::int64_t layers{0};  ///< of a model with groups of layers
+  std::int64_t layers{0};  ///< number of layers of a model with layer groups
   model::ModelShape shape;
   traces::PrefixHashes prefix;
   std::vector<std::int32_t> tenants;
@@ -117,7 +117,7 @@ struct World {
       workload.input.push_back(static_cast<std::int32_t>(random.between(1, 60)));
       workload.output.push_back(static_cast<std::int32_t>(random.between(1, 30)));
       const auto ids = static_cast<std::uint32_t>(ceil_div(workload.input.back(), prefix.block_tokens));
-      // One of three chains of prefixes: id = chain * 1000 + depth would not be dense, so interleave.
+      // One of three chains of prefixes. Ids chain * 1000 + depth would not be dense, so the chains are interleaved.
       const auto chain = static_cast<std::uint32_t>(random.below(3));
       for (std::uint32_t depth = 0; depth < ids; ++depth) prefix.ids.push_back(depth * 3 + chain);
       prefix.offsets.push_back(prefix.ids.size());
@@ -150,7 +150,7 @@ struct World {
   }
 };
 
-/// `copying`: slots that copies read.
+/// `copying`: slots that are the sources of copies.
 void expect_equal(const Allocator& a, const Allocator& b, std::int64_t requests, std::int64_t copying = 0) {
   ASSERT_EQ(a.counts(), b.counts());
   ASSERT_EQ(a.counts().free + a.counts().cached + a.counts().held, a.layout().alloc_units);
@@ -171,7 +171,7 @@ void expect_equal(const Allocator& a, const Allocator& b, std::int64_t requests,
       if (block != kNoBlock) held.insert(block);
     contiguous_held += table.alloc_units;
   }
-  // Counted from the tables: a block is held if some table names it.
+  // Counted from the tables: a block is held if a table names it.
   ASSERT_EQ(a.counts().held, a.layout().returns_alloc_units() ? static_cast<std::int64_t>(held.size())
                                                               : contiguous_held + copying);
 }
@@ -184,8 +184,8 @@ Ticks equal_delay(Allocator& a, Allocator& b, std::int64_t moved_tokens) {
   return delay;
 }
 
-/// Both report the same costs: moves, and time that grows with the moved tokens; only time if ranges do not move.
-/// Adds the sources of copies to `copying`.
+/// Checks that both report the same costs: moves, and time that grows with the moved tokens; only time if ranges do not
+/// move. Adds the sources of copies to `copying`.
 void expect_equal_costs(Allocator& a, Allocator& b, std::map<RequestId, std::int64_t>& copying) {
   ASSERT_EQ(a.placing() != nullptr, b.placing() != nullptr);
   const auto x = test::moves(a);
@@ -207,7 +207,7 @@ void expect_equal_costs(Allocator& a, Allocator& b, std::map<RequestId, std::int
   }
   for (const auto& [r, move] : latest) {
     ASSERT_EQ(core::amount_of_entry(a.table(r).ids.front()), move.to);
-    ASSERT_GE(a.table(r).alloc_units, move.slots);  // more if it grew in place after that
+    ASSERT_GE(a.table(r).alloc_units, move.slots);  // more if the range grew in place after that
   }
   const auto tokens = static_cast<std::int64_t>(x.size()) * 7;
   const Ticks delay = equal_delay(a, b, tokens);
@@ -227,7 +227,7 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
   bool costs = false;
   bool ranges = false;
   Ticks waited;
-  // A policy changes which block is handed out; all else is drawn without one as well.
+  // A policy only changes which block is handed out; everything else is covered by the cases without a policy.
   const std::int64_t cases = test::random_cases(GetParam().replacement.empty() ? 60 : 20, 12);
   for (std::uint64_t seed = 1; std::cmp_less_equal(seed, cases); ++seed) {
     SCOPED_TRACE(GetParam().component + " seed " + std::to_string(seed));
@@ -253,20 +253,20 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
     }
     struct Life {
       std::int64_t tokens;
-      std::set<std::int32_t> gone{};  // freed as a course says
+      std::set<std::int32_t> gone{};  // logical blocks freed by a course
       // with a keep rule: logical blocks after the first ones were freed up to here
       std::int64_t gone_to{0};
-      std::int64_t windows_at{0};  // tokens when blocks that left windows were last freed
+      std::int64_t windows_at{0};  // number of tokens when blocks behind windows were last freed
     };
     const auto free_both = [&](RequestId r, const std::vector<std::int32_t>& entries) {
       fast.block_returns()->free_entries(r, entries);
       model.block_returns()->free_entries(r, entries);
     };
-    // Requests that follow courses free any block, and what they wrote is never hit.
+    // Requests that follow courses may free any block, and their tokens are never hit.
     const bool courses =
         seed % 3 == 0 && !GetParam().prefix_cache && fast.layout().returns_alloc_units() && !groups;
     std::map<RequestId, Life> running;
-    std::map<RequestId, std::int64_t> copying;  // slots that the copy of a request's range reads
+    std::map<RequestId, std::int64_t> copying;  // slots of a request's range that a copy reads
     const auto reads = [&] {
       std::int64_t sum = 0;
       for (const auto& [r, slots] : copying) sum += slots;
@@ -280,11 +280,11 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
     };
     std::set<RequestId> ended;
     std::map<RequestId, std::int64_t> come_back;  // tokens that preempted requests have to compute
-    // Few requests return often: they hit blocks made by several of their admissions.
+    // With few requests, each returns often, so that it hits blocks from several of its own admissions.
     const std::uint64_t requests = seed % 2 == 0 ? 40 : 9;
     std::int64_t seconds = 0;
     for (int operation = 0; operation < 300; ++operation) {
-      // Time passes so that blocks with a lifetime expire now and then, and seldom all of them.
+      // Time passes, so that blocks with a lifetime sometimes expire, but seldom all of them.
       seconds += GetParam().replacement.empty() ? 0 : random.between(0, 20);
       for (Allocator* a : {&fast, &model})
         if (a->clock() != nullptr) a->clock()->on_pass_begin(SimTime{Ticks{seconds * 1'000'000'000 * 1024}});
@@ -294,7 +294,7 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
         continue;
       }
       const std::int64_t last = world.workload.final_tokens(r);
-      // The step ends; no request leaves or grows further before its copy has ended.
+      // The step ends. No request leaves or grows before the copy of its range has ended.
       if (copying.count(r) != 0 || random.chance(1, 4)) end_copies();
       if (running.count(r) == 0) {  // admission, with some of its prompt
         const std::int64_t goal = std::max<std::int64_t>(world.workload.input[index(r)], come_back[r]);
@@ -306,7 +306,7 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
         ASSERT_LT(found.tokens, goal);
         if (GetParam().replacement.empty()) {
           ASSERT_EQ(fast.counts(), before);
-        } else {  // what lives for a time may have gone
+        } else {  // blocks with a lifetime may have expired
           ASSERT_EQ(fast.counts(), model.counts());
           ASSERT_EQ(fast.counts().held, before.held);
           expired += before.cached - fast.counts().cached;
@@ -320,7 +320,7 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
           ASSERT_EQ(fast.refusal(), model.refusal());
           expect_reason(fast, before, GetParam().component, last);
           if (GetParam().component.find("reserve=oracle,compact=on-refusal") != std::string::npos) {
-            ASSERT_LT(before.free, last);  // truly too little
+            ASSERT_LT(before.free, last);  // there are really too few blocks
           }
           continue;
         }
@@ -363,7 +363,7 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
         expect_equal(fast, model, 40, reads());
         continue;
       } else if (!courses && !groups && returns_alloc_units && random.chance(1, 6)) {
-        // As a rule does that keeps the first five tokens, which are the same for a request's whole life.
+        // Frees blocks like a keep rule: the first five tokens are kept for the request's whole life.
         const std::int64_t begin = running[r].tokens - random.between(1, 9);
         if (begin <= 5) continue;
         const std::int64_t q = fast.layout().alloc_unit_tokens;
@@ -396,7 +396,7 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
             for (std::int64_t b = gone(now) - 1; all[g].window > 0 && b >= gone(before); --b) {
               const std::int64_t entry = b * std::ssize(all) + static_cast<std::int64_t>(g);
               if (table.ids[static_cast<std::size_t>(entry)] == kNoBlock)
-                break;  // not shown when it was found
+                break;  // the window did not show this block when the prefix was hit
               left.push_back(static_cast<std::int32_t>(entry));
             }
           }
@@ -409,9 +409,9 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
         const std::int64_t next_growth = fast.growth_tokens() < 0 ? fast.next_growth(r) : 0;
         const bool grown = fast.grow(r, tokens);
         ASSERT_EQ(grown, model.grow(r, tokens));
-        if (fast.growth_tokens() < 0) {  // it said when
+        if (fast.growth_tokens() < 0) {  // the allocator has said when it needs more
           ASSERT_TRUE(grown || next_growth < tokens);
-        } else if (tokens == running[r].tokens + 1) {  // as a request that decodes does
+        } else if (tokens == running[r].tokens + 1) {  // one token more, as for a decoding request
           const bool due =
               fast.growth_tokens() > 0 && running[r].tokens == alloc_units * fast.layout().alloc_unit_tokens;
           ASSERT_EQ(grown, !due || before.free + before.cached > 0);
@@ -459,7 +459,7 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
   EXPECT_EQ(left_windows > 0, in_groups);
   EXPECT_EQ(found_in_windows > 0, in_groups && GetParam().prefix_cache);
   EXPECT_EQ(expired > 0, GetParam().replacement == "ttl");
-  // Ranges of one length leave no gap that is too short.
+  // With ranges of one length, no gap is too short.
   if (!returns_alloc_units && GetParam().component.find("reserve=max") == std::string::npos) {
     EXPECT_EQ((ranges ? moved : waited.count) > 0, costs);
   }
@@ -476,7 +476,7 @@ INSTANTIATE_TEST_SUITE_P(Catalogue, AllocatorConformance, testing::ValuesIn(test
                            return name;
                          });
 
-/// Every member states what must be evicted before memory is freed: it decides what a token policy frees.
+/// Every member states what must be evicted before memory is freed; that determines which memory a token policy frees.
 TEST(Descriptors, EveryAllocatorSaysWhatOneBlockSpans) {
   for (const auto* entry : test::allocator_members()) {
     const std::string_view spans = entry->descriptor.spans;

@@ -1,4 +1,4 @@
-// Allocators at their edges, by hand: two copies of a content, and pools that are just large enough.
+// Edge cases of allocators, worked out by hand: two copies of a content, and pools that are just large enough.
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -13,8 +13,8 @@ using test::operator""_r;
 
 using core::Allocator;
 
-/// Two copies of the same contents in the queue: the older one is found first, and what is left of the
-/// younger one on both sides of a hit stays where it was.
+/// Two copies of the same contents are in the queue: lookups find the older one first, and the parts of the younger
+/// copy on both sides of a hit stay at their places.
 TEST(PagedCopies, HitInTheMiddleOfAYoungerCopy) {
   core::Workload workload;
   workload.arrival.assign(3, SimTime{});
@@ -48,7 +48,7 @@ TEST(PagedCopies, HitInTheMiddleOfAYoungerCopy) {
     release(1_r, 4);
     live(0_r, 8, 7, 8);  // [0, 3) of the older copy, [3, 7) of the younger one
     live(2_r, 20, 0, 1);
-    for (std::int64_t tokens = 2; tokens <= 22; ++tokens) {  // hands out the queue, block by block
+    for (std::int64_t tokens = 2; tokens <= 22; ++tokens) {  // takes the blocks of the queue one by one
       for (Allocator* a : {fast.get(), model.get()}) {
         ASSERT_TRUE(a->grow(2_r, tokens));
         a->contents()->insert(2_r, tokens);
@@ -58,7 +58,7 @@ TEST(PagedCopies, HitInTheMiddleOfAYoungerCopy) {
   }
 }
 
-/// Room is refused at exactly the size that does not fit.
+/// A request is refused at exactly the pool size that is too small for it.
 TEST(PoolSizes, BoundariesFromBothSides) {
   core::Workload workload;
   workload.arrival = {SimTime{}};
@@ -72,7 +72,7 @@ TEST(PoolSizes, BoundariesFromBothSides) {
   };
   EXPECT_TRUE(fits(4));  // three and the null block
   EXPECT_FALSE(fits(3));
-  // A pool beyond what our own memory could book is refused, not tried.
+  // A pool too large for this program's own memory is refused at once.
   const memory::AllocatorRequest huge{.workload = &workload, .pool = {.blocks = 1'000'000'000}};
   EXPECT_FALSE(memory::allocator_entry(paged).make(paged, huge).ok());
   EXPECT_FALSE(memory::allocator_entry(paged).make_model(paged, huge).ok());
@@ -86,7 +86,7 @@ TEST(PoolSizes, BoundariesFromBothSides) {
     const memory::AllocatorRequest request{.workload = &workload, .pool = {.tokens = tokens}};
     EXPECT_EQ(memory::allocator_entry(power).make(power, request).value()->fits_empty(0_r), expected);
   }
-  // The prompt and the 16 that its output is rounded to, less the last token.
+  // The prompt and the 16 tokens to which its output is rounded up, minus the last token.
   const Choice output =
       parse_component("contiguous:reserve=output-pow2", "allocator", memory::allocator_descriptors()).value();
   for (const auto& [tokens, expected] : {std::pair{55, true}, std::pair{54, false}}) {

@@ -33,7 +33,7 @@ std::vector<AllocatorSetting> allocator_settings() {
       if (!param.choices.empty()) times(param, {param.choices.begin(), param.choices.end()});
       if (param.kind == ParamKind::kFlag) times(param, {"true", "false"});
     }
-    // One by one, each in addition to every combination of the above.
+    // These parameters one by one, each with every combination of the above.
     const std::vector<std::string> combinations = variants;
     for (const Param& param : entry->descriptor.params) {
       std::vector<std::string> values;
@@ -43,7 +43,7 @@ std::vector<AllocatorSetting> allocator_settings() {
         for (const std::string& c : combinations)
           variants.push_back(c + (c == name ? ":" : ",") + std::string(param.name) + "=" + value);
     }
-    if (name == "caching")  // what has no list of values, and several that meet
+    if (name == "caching")  // parameters without a list of values, and several that interact
       for (const char* const more :
            {"reserve=oracle,expandable_segments=true", "reserve=pow2,per=request,expandable_segments=true",
             "reserve=oracle,per=request,max_split_size_mb=21",

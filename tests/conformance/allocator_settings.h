@@ -15,10 +15,10 @@ struct AllocatorSetting {
   std::string component;
   bool prefix_cache;
   bool block_ids;             ///< false: no content is shared, and block ids are not needed
-  std::string replacement{};  ///< empty: the pool's own way
+  std::string replacement{};  ///< empty: the pool's own replacement
 };
 
-/// Every combination of the choices of text parameters, and small and odd values of whole numbers.
+/// All combinations of the choices of text parameters; also small and odd values of whole-number parameters.
 std::vector<AllocatorSetting> allocator_settings();
 
 }  // namespace kvplan::test

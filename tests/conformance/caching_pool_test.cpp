@@ -1,6 +1,6 @@
 // The rules of PyTorch's caching allocator one by one, on sequences worked out by hand (reference: the constants and
-// rules as restated in simulator/memory/caching_pool.h), and the pool that serves against the one that is written to
-// be read under random sequences.
+// rules as restated in simulator/memory/caching_pool.h), and random sequences on which the fast pool is compared with
+// the naive pool, which is written to be read.
 #include "simulator/memory/caching_pool.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ TEST(CachingSizes, DivisionsOfPowersOfTwo) {
   EXPECT_EQ(caching_rounded(4096, 4), 4096);
   EXPECT_EQ(caching_rounded(4097, 4), 5120);
   EXPECT_EQ(caching_rounded(8191, 4), 8192);
-  // Up to 512 x divisions the usual rounding holds.
+  // Up to 512 x divisions, sizes are rounded to multiples of 512.
   EXPECT_EQ(caching_rounded(2048, 4), 2048);
   EXPECT_EQ(caching_rounded(1200, 4), 1536);
   EXPECT_EQ(caching_rounded(1200, 2), 1536);  // 1024 + 512
@@ -59,7 +59,7 @@ TYPED_TEST(CachingRule, SmallBlocksShareSegmentsOfTwoMebibytes) {
   EXPECT_EQ(pool.allocate(700), block(512, 1024));
   EXPECT_EQ(pool.reserved_bytes(), 2 * kMiB);
   EXPECT_EQ(pool.allocated_bytes(), 1536);
-  // The largest of the small pool: half of what is left of the segment would do, the whole is 2 MiB - 1536.
+  // The largest size of the small pool: the rest of the segment, 2 MiB - 1536, is split for it.
   EXPECT_EQ(pool.allocate(kMiB), block(1536, kMiB));
   // 1 MiB - 1536 is left, so the next one takes a segment of its own.
   EXPECT_EQ(pool.allocate(kMiB), block(2 * kMiB, kMiB));
@@ -77,12 +77,12 @@ TYPED_TEST(CachingRule, SmallRestsAreSplitFromHalfAKibibyteOn) {
 TYPED_TEST(CachingRule, LargeRestsUpToOneMebibyteStayWithTheirBlock) {
   TypeParam pool({.capacity_bytes = 100 * kMiB});
   EXPECT_EQ(pool.allocate(9 * kMiB), block(0, 9 * kMiB));
-  // 11 MiB are left: a block of 10 MiB leaves 1 MiB, which is not more than 1 MiB.
+  // 11 MiB are free. A block of 10 MiB would leave 1 MiB, which is not more than 1 MiB, so the block is not split.
   EXPECT_EQ(pool.allocate(10 * kMiB), block(9 * kMiB, 11 * kMiB));
   EXPECT_EQ(pool.allocated_bytes(), 20 * kMiB);
   EXPECT_TRUE(pool.free_blocks().empty());
   pool.free(9 * kMiB);
-  EXPECT_EQ(pool.allocate(10 * kMiB - 512), block(9 * kMiB, 10 * kMiB - 512));  // 512 bytes more are worth it
+  EXPECT_EQ(pool.allocate(10 * kMiB - 512), block(9 * kMiB, 10 * kMiB - 512));  // 1 MiB + 512 bytes remain
 }
 
 TYPED_TEST(CachingRule, SmallAndLargeDoNotShare) {
@@ -99,7 +99,7 @@ TYPED_TEST(CachingRule, BestFitAndOfEqualOnesTheLowest) {
   pool.free(0);
   pool.free(6 * kMiB);
   EXPECT_EQ(pool.allocate(2 * kMiB),
-            block(6 * kMiB, 3 * kMiB));  // 3 fits better than 4; a rest of 1 MiB stays
+            block(6 * kMiB, 3 * kMiB));  // 3 fits better than 4; the remaining 1 MiB stays in the block
   pool.free(6 * kMiB);
   pool.free(11 * kMiB);
   EXPECT_EQ(pool.allocate(5 * kMiB), block(11 * kMiB, 5 * kMiB));
@@ -127,12 +127,12 @@ TYPED_TEST(CachingRule, OutOfMemoryGivesUnsplitSegmentsBackAndTriesAgain) {
   pool.allocate(20 * kMiB);  // [0, 20)
   pool.allocate(5 * kMiB);   // [20, 25) of [20, 40)
   EXPECT_FALSE(pool.allocate(30 * kMiB));
-  EXPECT_EQ(pool.reserved_bytes(), 40 * kMiB);  // nothing idle is whole
+  EXPECT_EQ(pool.reserved_bytes(), 40 * kMiB);  // no idle segment is free as a whole
   pool.free(0);
   EXPECT_EQ(pool.reserved_bytes(), 40 * kMiB);
-  EXPECT_EQ(pool.allocate(30 * kMiB), block(40 * kMiB, 30 * kMiB));  // [0, 20) is too short, and went back
+  EXPECT_EQ(pool.allocate(30 * kMiB), block(40 * kMiB, 30 * kMiB));  // [0, 20) is too short, and was returned
   EXPECT_EQ(pool.reserved_bytes(), 50 * kMiB);
-  // 15 MiB of [20, 40) are free and stay: the segment is split.
+  // 15 MiB of [20, 40) are free but not returned: the segment is split.
   EXPECT_FALSE(pool.allocate(16 * kMiB));
   EXPECT_EQ(pool.allocate(14 * kMiB), block(25 * kMiB, 15 * kMiB));
 }
@@ -141,9 +141,9 @@ TYPED_TEST(CachingRule, BlocksAboveMaxSplitSizeAreNotCut) {
   TypeParam pool({.capacity_bytes = 200 * kMiB, .max_split_bytes = 30 * kMiB});
   pool.allocate(60 * kMiB);
   pool.free(0);
-  // For a smaller request a free block of 60 MiB is not taken.
+  // A free block of 60 MiB is not taken for a smaller request.
   EXPECT_EQ(pool.allocate(12 * kMiB), block(60 * kMiB, 12 * kMiB));
-  // For a large one it is if it is less than 20 MiB longer, and then whole.
+  // A large request takes one that is less than 20 MiB longer, and takes it whole.
   EXPECT_EQ(pool.allocate(40 * kMiB), block(72 * kMiB, 40 * kMiB));
   EXPECT_EQ(pool.allocate(40 * kMiB + 512), block(0, 60 * kMiB));
   EXPECT_EQ(pool.reserved_bytes(), 112 * kMiB);
@@ -156,9 +156,9 @@ TYPED_TEST(CachingRule, OutOfMemoryGivesOneOversizeBlockBackFirst) {
   pool.allocate(40 * kMiB);  // [72, 112)
   pool.free(0);
   pool.free(60 * kMiB);
-  // 8 MiB are left; 60 MiB free would be 30 too long for 30 MiB. The smallest that would hold it goes back.
+  // 8 MiB are left; the free block of 60 MiB is 30 MiB too long. The smallest sufficient one is returned.
   EXPECT_EQ(pool.allocate(30 * kMiB), block(0, 30 * kMiB));
-  EXPECT_EQ(pool.reserved_bytes(), 82 * kMiB);  // [60, 72) is still there
+  EXPECT_EQ(pool.reserved_bytes(), 82 * kMiB);  // [60, 72) is still reserved
   EXPECT_EQ(pool.free_blocks(), (std::vector{block(60 * kMiB, 12 * kMiB)}));
 }
 
@@ -167,14 +167,14 @@ TYPED_TEST(CachingRule, OldSegmentsGoBackAboveTheThreshold) {
   pool.allocate(20 * kMiB);  // [0, 20)
   pool.allocate(20 * kMiB);  // [20, 40)
   pool.allocate(14 * kMiB);  // [40, 54)
-  pool.free(0);              // age counts from here: the third search
+  pool.free(0);              // its age counts from here: the third search
   EXPECT_EQ(pool.allocate(12 * kMiB), block(0, 12 * kMiB));
   pool.free(0);
   pool.free(20 * kMiB);
-  // 54 of 100 MiB are reserved. Both idle segments are of one age, the mean, so both go back.
+  // 54 of 100 MiB are reserved. Both idle segments have the same age, which is the mean, so both are returned.
   EXPECT_EQ(pool.allocate(30 * kMiB), block(0, 30 * kMiB));
   EXPECT_EQ(pool.reserved_bytes(), 44 * kMiB);
-  // Below the threshold nothing goes.
+  // Below the threshold nothing is returned.
   pool.free(40 * kMiB);
   EXPECT_EQ(pool.allocate(16 * kMiB), block(54 * kMiB, 16 * kMiB));
   EXPECT_EQ(pool.reserved_bytes(), 60 * kMiB);
@@ -194,7 +194,7 @@ TYPED_TEST(CachingRule, OfTwoAgesTheOlderGoes) {
 
 TYPED_TEST(CachingRule, ExpandableSegmentsGrowByChunks) {
   TypeParam pool({.capacity_bytes = 160 * kMiB, .expandable = true});
-  // The first range of addresses, 180 MiB, belongs to the first pool that allocates.
+  // The first address range, 180 MiB, belongs to the pool that allocates first.
   EXPECT_EQ(pool.allocate(5 * kMiB), block(0, 5 * kMiB));
   EXPECT_EQ(pool.reserved_bytes(), 20 * kMiB);
   EXPECT_EQ(pool.allocate(30 * kMiB), block(5 * kMiB, 30 * kMiB));  // 15 MiB were free: one more chunk
@@ -202,7 +202,7 @@ TYPED_TEST(CachingRule, ExpandableSegmentsGrowByChunks) {
   EXPECT_EQ(pool.allocate(512), block(180 * kMiB, 512));  // chunks of 2 MiB in a range of their own
   EXPECT_EQ(pool.reserved_bytes(), 42 * kMiB);
   pool.free(5 * kMiB);
-  // Whole chunks go back: [20, 40). What is left of the first one stays.
+  // Whole chunks are returned: [20, 40). The rest of the first chunk stays.
   pool.empty_cache();
   EXPECT_EQ(pool.reserved_bytes(), 22 * kMiB);
   EXPECT_EQ(pool.free_blocks(),
@@ -219,13 +219,13 @@ TYPED_TEST(CachingRule, ExpandableBlocksCountWhatTheyCouldBecome) {
 }
 
 TYPED_TEST(CachingRule, ExpandableSegmentsUseMemoryThatSegmentsWouldHold) {
-  // Five blocks of 10 MiB, every other one free: no 20 MiB in a row, but there are chunks after the last block.
+  // Five blocks of 10 MiB, every other one free: no 20 MiB are contiguous, but there are chunks after the last block.
   const CachingRules rules{.capacity_bytes = 60 * kMiB, .expandable = true};
   TypeParam pool(rules);
   for (int i = 0; i < 5; ++i) pool.allocate(10 * kMiB);
   pool.free(0);
   pool.free(20 * kMiB);
-  EXPECT_EQ(pool.allocate(20 * kMiB), std::nullopt);  // [50, 60) and 0 MiB of the device
+  EXPECT_EQ(pool.allocate(20 * kMiB), std::nullopt);  // [50, 60) and 0 MiB of the device are available
   pool.free(40 * kMiB);
   EXPECT_EQ(pool.allocate(20 * kMiB), block(40 * kMiB, 20 * kMiB));
 }
@@ -237,7 +237,7 @@ TYPED_TEST(CachingRule, AllOrNothing) {
   pool.free(0);
   const std::vector<std::int64_t> too_much{30 * kMiB, 15 * kMiB, 16 * kMiB};
   EXPECT_FALSE(pool.allocate_all(too_much));
-  EXPECT_EQ(pool.reserved_bytes(), 38 * kMiB);  // as before: [0, 18) did not go back
+  EXPECT_EQ(pool.reserved_bytes(), 38 * kMiB);  // as before: [0, 18) was not returned
   EXPECT_EQ(pool.free_blocks(), (std::vector{block(0, 18 * kMiB), block(22 * kMiB, 16 * kMiB)}));
   const std::vector<std::int64_t> fits{30 * kMiB, 15 * kMiB};
   EXPECT_EQ(pool.allocate_all(fits), (std::vector{block(38 * kMiB, 30 * kMiB), block(22 * kMiB, 16 * kMiB)}));
@@ -249,10 +249,10 @@ TYPED_TEST(CachingRule, AnIdlePoolGivesWhatAnEmptyOneGives) {
   pool.allocate(26 * kMiB);
   pool.free(0);
   pool.free(24 * kMiB);
-  // Three and three of 8 MiB lie in them, two and two in fresh ones of 20 MiB: seven are too many.
+  // Three blocks of 8 MiB fit into each, two into each fresh segment of 20 MiB: seven are too many.
   EXPECT_FALSE(pool.allocate_all(std::vector<std::int64_t>(7, 8 * kMiB)));
   EXPECT_EQ(pool.reserved_bytes(), 50 * kMiB);
-  // 50 MiB at once need both segments to go back.
+  // 50 MiB need both segments to be returned.
   EXPECT_EQ(pool.allocate_all(std::vector<std::int64_t>{50 * kMiB}), (std::vector{block(0, 50 * kMiB)}));
 }
 

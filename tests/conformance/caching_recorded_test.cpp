@@ -1,7 +1,7 @@
-// The rules of PyTorch's caching allocator against PyTorch: what it did on a device, event by event
-// (tests/golden/caching, made by record.py there). The driver's addresses are given to the pool, since they decide
-// between equal blocks; bytes in use, bytes taken, refusals and, but in expandable segments, the address of every block
-// have to come out.
+// The rules of PyTorch's caching allocator compared with PyTorch itself: its behaviour on a device, event by event
+// (tests/golden/caching, made by record.py there). The pool gets the driver's addresses, since they decide between
+// equal blocks. It must then reproduce bytes in use, reserved bytes, refusals and, except in expandable segments, the
+// address of every block.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -80,7 +80,7 @@ void replay(const fs::path& path) {
       ASSERT_EQ(block.has_value(), ok == "1");
       if (block) held.emplace(event, block->address);
       refused += block ? 0 : 1;
-      // Ranges of expandable segments lie where the driver put them, which no event says.
+      // The driver chose where ranges of expandable segments are, and no event states it.
       if (block && !rules.expandable) {
         ASSERT_EQ(block->address, std::stoll(address));
       }
@@ -89,7 +89,7 @@ void replay(const fs::path& path) {
     ASSERT_EQ(pool.reserved_bytes(), std::stoll(reserved));
   }
   EXPECT_EQ(event, 1500);
-  EXPECT_GT(refused, 0);  // memory ran out, and then the pool was also asked what it frees
+  EXPECT_GT(refused, 0);  // memory ran out, so the freeing of memory was tested too
 }
 
 TEST(CachingRecorded, EveryByteIsAsPyTorchHadIt) {

@@ -34,7 +34,7 @@ latency::StepTable drawn_steps(Random& random) {
   return latency::StepTable::make(std::move(steps)).value();
 }
 
-/// Parameters at their defaults, at their least, and drawn between.
+/// Parameters at their defaults, at their least values, and with random values between.
 std::string drawn(const Descriptor& descriptor, Random& random) {
   std::string text(descriptor.name);
   char separator = ':';
@@ -67,14 +67,14 @@ TEST(LatencyConformance, SeriesGiveEachStepItsOwnDuration) {
       request.device = &model::devices()[random.below(model::devices().size())];
       request.follows_windows = random.chance(1, 2);
       const auto made = entry->make(choice, request);
-      if (!made.ok()) continue;  // coefficients beyond ticks: an error, not a series
+      if (!made.ok()) continue;  // coefficients that do not fit ticks: an error, not a series
       const core::LatencyModel& latency = *made.value();
       core::StepLoad load;
       load.requests = load.tokens = random.between(1, 300);
       load.context_tokens = random.between(0, 1'000'000);
       load.attention_pairs = load.context_tokens + load.requests;
       core::LoadGrowth growth = core::LoadGrowth::of_contexts(random.between(0, load.requests));
-      if (random.chance(1, 2)) {  // no KV is kept: all tokens of the requests are computed again
+      if (random.chance(1, 2)) {  // without KV cache: all tokens of the requests are computed again
         const std::int64_t mean = random.between(1, random.chance(1, 2) ? 4 : 3000);
         load.tokens = load.requests * mean;
         load.context_tokens = 0;
@@ -129,7 +129,7 @@ TEST(Roofline, RanksShareTheWork) {
   const core::StepLoad decode{.requests = 1, .tokens = 1, .context_tokens = 1000, .attention_pairs = 1001};
   const core::StepLoad prompt{
       .requests = 1, .tokens = 8000, .context_tokens = 0, .attention_pairs = 8000LL * 8001 / 2};
-  // Norms are whole on every rank, all else is divided.
+  // Every rank has whole norms; all other weights are divided.
   for (const core::StepLoad& load : {decode, prompt}) {
     EXPECT_NEAR(ticks(8, 1, 16, load) * 8 / ticks(1, 1, 16, load), 1, 1e-3);
     EXPECT_EQ(ticks(1, 4, 16, load), ticks(1, 1, 16, load)) << "stages one after the other";
@@ -158,7 +158,7 @@ TEST(Roofline, ReadsTheWeightsThatWereLoaded) {
       };
       const double by_bits = ticks();
       const auto weights = model::weights_of_stages(shape, ranks, stages).value();
-      // Stages differ by a norm: the input embedding and the output matrix are of one size here.
+      // The stages differ by a norm: here the input embedding and the output matrix have the same size.
       request.weights_bytes = 2 * weights.front().all;
       EXPECT_NEAR(ticks(), by_bits, 1e-5 * by_bits) << ranks << " " << stages;
       request.weights_bytes = 0;

@@ -1,5 +1,5 @@
-// Pages under tensors that are contiguous in virtual memory: how many tokens need, which slot a request gets, what
-// stays mapped and what is taken away.
+// Pages under tensors that are contiguous in virtual memory: how many pages tokens need, which slot a request gets,
+// which pages stay mapped and which are taken away.
 #include "simulator/memory/page_slots.h"
 
 #include <gtest/gtest.h>
@@ -42,10 +42,10 @@ TEST(PageSlots, TheLowestIdleSlotUnlessAHigherOneFitsBetter) {
   PageCalls c;
   for (const std::int64_t alloc_units : {8, 3, 6, 5}) slots.take(alloc_units, alloc_units, c);
   for (std::int64_t slot = 0; slot < 4; ++slot) slots.give_back(slot, c);
-  EXPECT_EQ(slots.take(4, 4, c), 3);  // 8 at first, then 6, then 5: enough and fewer; 3 is too few
+  EXPECT_EQ(slots.take(4, 4, c), 3);  // 8 pages at first, then 6, then 5: enough and fewer; 3 is too few
   slots.give_back(3, c);
   slots.take(7, 7, c);                // slot 0
-  EXPECT_EQ(slots.take(4, 4, c), 1);  // the lowest idle one has 3: more than that never replaces it
+  EXPECT_EQ(slots.take(4, 4, c), 1);  // the lowest idle slot has 3 pages: a slot with more never replaces it
   EXPECT_EQ(slots.mapped(1), 4);
 }
 
@@ -56,7 +56,7 @@ TEST(PageSlots, ShortOfPagesTheHighestSlotIsStrippedFirst) {
   slots.give_back(0, c);
   slots.give_back(2, c);
   c = {};
-  slots.need(1, 6, c);  // 1 page is unmapped: all pages of slot 2 are, not only the missing ones
+  slots.need(1, 6, c);  // 1 page must be unmapped: all pages of slot 2 are, not only the missing number
   EXPECT_EQ(c, calls(3, 3));
   EXPECT_EQ(slots.mapped(0), 3);
   EXPECT_EQ(slots.mapped(2), 0);
@@ -89,7 +89,7 @@ TEST(TableBytes, RowsStraddlePages) {
   EXPECT_EQ(core::pages_under(layout, 7), 2);
   EXPECT_EQ(core::tokens_over(layout, 1), 6);
   EXPECT_EQ(core::tokens_over(layout, 2), 12);
-  EXPECT_EQ(core::tokens_over(layout, 5), 32);  // 320 bytes: a border of both
+  EXPECT_EQ(core::tokens_over(layout, 5), 32);  // 320 bytes: a page border that is also a token border
   // A request of 9 tokens with one page of each: 64 bytes that it will write, among them 4 of its seventh token.
   EXPECT_EQ(core::table_bytes(layout, 9, 1, 0), (core::TableBytes{.reserved = 128}));
   EXPECT_EQ(core::table_bytes(layout, 9, 2, 0), (core::TableBytes{.reserved = 180, .tail = 76}));
@@ -103,9 +103,9 @@ TEST(TableBytes, RowsOfSeveralLengths) {
     EXPECT_EQ(core::pages_under(layout, tokens), alloc_units) << tokens;
   EXPECT_EQ(core::tokens_over(layout, 4), 2);
   EXPECT_EQ(core::tokens_over(layout, 6), 6);
-  EXPECT_EQ(core::tokens_over(layout, 7), -1);  // no number of tokens needs just seven
+  EXPECT_EQ(core::tokens_over(layout, 7), -1);  // no number of tokens needs exactly seven
   EXPECT_EQ(core::table_bytes(layout, 5, 6, 0), (core::TableBytes{.reserved = 5 * 62, .tail = 6 * 64 - 310}));
-  // Against counting every byte.
+  // Compared with counting every byte.
   for (std::int64_t tokens = 1; tokens <= 60; ++tokens) {
     const std::int64_t alloc_units = core::pages_under(layout, tokens);
     const std::int64_t most = core::tokens_over(layout, alloc_units);
@@ -131,7 +131,7 @@ TEST(TableBytes, Tensors) {
             (core::TableBytes{.reserved = 700, .internal = 900, .padding = 4 * 512 - 1600}));
 }
 
-/// Tokens to a page group as the paper's notes have them: 32 for Llama-3-8B and 64 KiB, 1024 for 2 MiB.
+/// Tokens per page group as the paper states them: 32 for Llama-3-8B and 64 KiB, 1024 for 2 MiB.
 TEST(VmmAllocator, TokensToAPage) {
   struct Known {
     const char* model;
@@ -145,9 +145,9 @@ TEST(VmmAllocator, TokensToAPage) {
   for (const Known& known :
        {Known{"llama-3-8b", "64", 32, 64}, Known{"llama-3-8b", "2048", 1024, 64},
         Known{"qwen3-8b", "128", 64, 72},
-        // 10 KiB rows: 6.4 tokens to a page, six of them complete
+        // 10 KiB rows: 6.4 tokens per page, six of them complete
         Known{"opt-13b", "64", 6, 80},
-        // A latent vector of 576 elements: one tensor for each layer, 56.9 tokens to a page
+        // A latent vector of 576 elements: one tensor for each layer, 56.9 tokens per page
         Known{"deepseek-v3", "64", 56, 61}}) {
     const model::ModelShape* const shape = model::find_model(known.model).value();
     const Choice choice =
@@ -167,7 +167,7 @@ TEST(VmmAllocator, TokensToAPage) {
   }
 }
 
-/// Rows by format, rank and stage, worked out by hand; `tokens` lie whole in the first page of 64 KiB of each tensor.
+/// Rows by format, rank and stage, by hand; the first page (64 KiB) of each tensor has `tokens` complete tokens.
 TEST(ByteAllocators, RowsAreThoseOfTheRankInItsFormat) {
   struct Known {
     const char* model;
@@ -184,13 +184,13 @@ TEST(ByteAllocators, RowsAreThoseOfTheRankInItsFormat) {
                              Known{"llama-3-8b", "fp8", 1, 0, 32, {{1024, 1}}, 64, 64, 65536},
                              // 2 heads of 128 in 2 bytes
                              Known{"llama-3-8b", "native", 4, 0, 32, {{512, 1}}, 64, 128, 32768},
-                             // fewer heads than ranks: each has one
+                             // fewer heads than ranks: each rank has one head
                              Known{"llama-3-8b", "bf16", 16, 0, 32, {{256, 1}}, 64, 256, 16384},
                              // 512 bytes of elements, and 4 for each group of 32: 8 heads x 4 groups
                              Known{"llama-3-8b", "int4", 1, 0, 32, {{640, 1}}, 64, 102, 40960},
                              // 512 and a byte for each 16, on half of the heads of a stage of 8 layers
                              Known{"llama-3-8b", "fp4", 2, 8, 8, {{288, 1}}, 16, 227, 4608},
-                             // 656 bytes as they stand; whole on every rank
+                             // 656 bytes in this layout; whole on every rank
                              Known{"deepseek-v3", "fp8_ds_mla", 8, 31, 30, {{656, 1}}, 30, 99, 19680}}) {
     SCOPED_TRACE(std::string(known.model) + " " + known.format);
     const model::ModelShape* const shape = model::find_model(known.model).value();
@@ -219,7 +219,7 @@ TEST(ByteAllocators, RowsAreThoseOfTheRankInItsFormat) {
   }
 }
 
-/// What a token policy keeps beside each cell is in no tensor.
+/// The data that a token policy stores for each cell has no place in the tensors.
 TEST(ByteAllocators, RefuseCellsThatTheModelDoesNotHave) {
   core::Workload workload;
   const model::ModelShape* const shape = model::find_model("llama-3-8b").value();
@@ -243,7 +243,7 @@ TEST(ByteAllocators, RefuseCellsThatTheModelDoesNotHave) {
   }
 }
 
-/// One request by hand: which maps delay the step, with and without overlap, and what unmapping costs.
+/// One request by hand: which mappings delay the step, with and without overlap, and the cost of unmapping.
 TEST(VmmAllocator, TimeOfMapsAndUnmaps) {
   core::Workload workload;
   workload.arrival.assign(2, SimTime{});
@@ -253,7 +253,7 @@ TEST(VmmAllocator, TimeOfMapsAndUnmaps) {
     const Choice choice = parse_component("vmm:page_kib=64,map_us=3,unmap_us=0.5" + params, "allocator",
                                           allocator_descriptors())
                               .value();
-    // 16 tokens to a page, 5 pages.
+    // 16 tokens per page, 5 pages.
     const AllocatorRequest request{
         .workload = &workload, .pool = {.bytes = 5 * 65536}, .token_bytes = 4096, .block_ids = false};
     return allocator_entry(choice).make(choice, request).value();
@@ -266,7 +266,7 @@ TEST(VmmAllocator, TimeOfMapsAndUnmaps) {
     EXPECT_EQ(a->placing()->take_delay(0, ticks(1000)), ticks(18));
     EXPECT_EQ(a->placing()->take_delay(0, ticks(1000)), ticks(0));
     ASSERT_TRUE(a->grow(0_r, 49));  // decoding
-    // The step before computed for 2 us of the 3.
+    // The step before computed for 2 us, which hide 2 of the 3 us.
     EXPECT_EQ(a->placing()->take_delay(0, ticks(4)), ticks(overlap ? 2 : 6));
     EXPECT_EQ(a->placing()->take_delay(0, ticks(4)), ticks(0));
     a->release(0_r, 49);
@@ -282,7 +282,7 @@ TEST(VmmAllocator, TimeOfMapsAndUnmaps) {
     const auto eager = make(std::string(",reclaim=eager") + (overlap ? "" : ",overlap=false"));
     ASSERT_TRUE(eager->admit(0_r, {}, 40, 40));
     eager->release(0_r, 40);
-    // A step waits for a prompt's pages whatever it computes; unmapping three takes 1.5 us, 1 us of it hidden.
+    // A step always waits for the pages of a prompt; unmapping three takes 1.5 us, of which 1 us is hidden.
     EXPECT_EQ(eager->placing()->take_delay(0, ticks(2)), ticks(18 + (overlap ? 1 : 3)));
     ASSERT_TRUE(eager->admit(0_r, {}, 48, 48));
     ASSERT_TRUE(eager->grow(0_r, 49));

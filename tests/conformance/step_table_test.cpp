@@ -1,5 +1,5 @@
-// What is taken for steps between and beyond those that were measured: by formula, and beside a slow table that looks
-// at every step and works with fractions.
+// Step times between and beyond measured steps: by formula, and compared with a slow table that looks at every step and
+// computes with fractions.
 #include "simulator/latency/step_table.h"
 
 #include <gtest/gtest.h>

@@ -27,8 +27,8 @@ inline runs::RunOptions with_scores(runs::RunOptions how = options()) {
   return how;
 }
 
-/// One request, walked cell by cell: each table has cells; a cell is true if any of its units keeps one there; each
-/// unit keeps as many tokens as its budget says.
+/// One request, followed cell by cell. Each table has cells; a cell is true if any of its units keeps a token there;
+/// each unit keeps as many tokens as its budget says.
 struct Told {
   std::int64_t blocks_freed{0}, compaction_cells{0}, dropped{0};
 };

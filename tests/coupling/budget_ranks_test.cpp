@@ -52,7 +52,7 @@ TEST(BudgetRuns, RanksMustBeAlikeWhereTheyHaveNoCommonTable) {
     EXPECT_NE(ranks.find("in the heads of rank 1 than in the heads of rank 0, in layer 0"), std::string::npos)
         << ranks;
   }
-  // The policy of that name differs as the budget does, and not where all prompts are shorter than what it keeps.
+  // The policy of that name differs where the budget does, but not if all prompts are shorter than what it keeps.
   const auto named = [](const std::string& policy) {
     return error_of({{"model", "llama-3-8b"},
                      {"eviction", policy},
@@ -66,7 +66,7 @@ TEST(BudgetRuns, RanksMustBeAlikeWhereTheyHaveNoCommonTable) {
   EXPECT_EQ(named("pyramidkv:window=4,capacity=3000,beta=5,placement=compact"), "");
 }
 
-/// All ranks have one block table, that of the whole model on one rank: the rank that keeps most decides.
+/// All ranks have one block table, that of the whole model on one rank: the rank that keeps most decides its length.
 TEST(BudgetRuns, SeveralRanksHaveTheTableOfOne) {
   struct Ranks {
     const char *budget, *policy, *ranks;
@@ -77,12 +77,12 @@ TEST(BudgetRuns, SeveralRanksHaveTheTableOfOne) {
                       {falling.c_str(), "snapkv:window=4,capacity=40,placement=compact", "deployment.pp"},
                       {heads.c_str(), "h2o:hh=9,recent=9,placement=compact", "deployment.tp"},
                       {heads.c_str(), "streaming-llm:sink=4,recent=9,placement=compact", "deployment.tp"},
-                      // Numbers that take turns in being the largest.
+                      // Numbers of which each is the largest at some time.
                       {heads.c_str(), "scissorhands:budget=9,drop=5,placement=compact", "deployment.tp"},
                       {falling.c_str(), "seed-ring:window=9,chunk=6,placement=compact", "deployment.pp"}};
   const auto trace = trace_of(40, 150);
   for (const Ranks& c : cases) {
-    // As many blocks, and times that follow from tokens alone.
+    // Equal numbers of blocks, and times that follow from tokens alone.
     const auto run_on = [&](const std::string& ranks, bool step_by_step) {
       return run({{"model", "llama-3-8b"},
                   {"eviction", c.policy},
@@ -162,7 +162,7 @@ TEST(BudgetRuns, AlikeRanksAreFollowed) {
     EXPECT_TRUE(r.ok()) << r.error().to_string();
     EXPECT_GT(r.value().evicted_tokens, 1000);
     preemptions += r.value().preemptions;
-    // All but what the report says of the ranks.
+    // Everything except the report's statements about ranks.
     const runs::RunResult& all = r.value();
     std::string out = runs::requests_csv(all) + runs::timeline_csv(all);
     for (const std::int64_t figure :

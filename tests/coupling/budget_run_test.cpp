@@ -44,7 +44,7 @@ constexpr Case kCases[]{
      false},
     {"scissorhands:budget=20,drop=3,recent=9,placement=compact", kHeads12, false},
     {"seed-proportional:budget=24,fraction=0.3,recent=5,placement=compact", kHeads12, false},
-    // Lots and positions, on the model's shape.
+    // Random choice and positions, on the model's shape.
     {"random:budget=9,placement=holes", kPyramid, false},
     {"random:budget=9,recent=2,placement=reuse", kHeads12, false},
     {"seed-ring:window=25,chunk=8,placement=holes", kHeads12, false},
@@ -90,7 +90,7 @@ TEST(BudgetRuns, FastEqualsNaive) {
   EXPECT_GT(returned, 2000);
 }
 
-/// Short prompts are granted the same in every layer, long ones are not, and blocks with ids count all of them alike.
+/// Short prompts get equal budgets in every layer, long ones do not; and blocks with ids treat all of them alike.
 TEST(BudgetRuns, GrantsThatFollowThePromptAreSteppedToo) {
   const auto trace = trace_of(40, 150);
   for (const char* policy : {"window:window=9", "streaming-llm:sink=2,recent=9"}) {
@@ -99,7 +99,7 @@ TEST(BudgetRuns, GrantsThatFollowThePromptAreSteppedToo) {
   }
 }
 
-/// A recording says which tokens go, lengths how many: the runs are one, block by block.
+/// A recording says which tokens are dropped, lengths say how many: both runs are equal, block by block.
 TEST(BudgetRuns, CountedIsReplayed) {
   const auto trace = trace_of(40, 150);
   int compared = 0;
@@ -116,7 +116,7 @@ TEST(BudgetRuns, CountedIsReplayed) {
   EXPECT_EQ(compared, 54);
 }
 
-/// The same for a policy that reads queries and keys, with a number that goes up and down.
+/// The same for a policy that reads queries and keys, with a number of tokens that rises and falls.
 TEST(BudgetRuns, CountedIsReplayedOnTensors) {
   const auto trace = trace_of(40, 150);
   const auto how = with_scores(options(std::vector<std::int64_t>(kLayers, 0), recorded_tensors()));
@@ -130,7 +130,7 @@ TEST(BudgetRuns, CountedIsReplayedOnTensors) {
   }
 }
 
-/// The policy pyramidkv is SnapKV with that budget, for any placement.
+/// The policy pyramidkv equals SnapKV with the budget of that name, for any placement.
 TEST(BudgetRuns, PyramidKvIsSnapKvWithItsBudget) {
   const auto trace = trace_of(40, 150);
   for (const char* placement : {"compact", "holes", "reuse"})
@@ -148,7 +148,7 @@ TEST(BudgetRuns, PyramidKvIsSnapKvWithItsBudget) {
       }
 }
 
-/// A budget that is the same everywhere is the policy with that number.
+/// A budget that is equal in all layers gives the same run as the policy with that number.
 TEST(BudgetRuns, UniformIsThePolicysOwnNumber) {
   const auto trace = trace_of(40, 150);
   for (const auto& [with, own, recorded] : std::vector<std::tuple<std::string, std::string, bool>>{
@@ -184,7 +184,7 @@ TEST(BudgetRuns, OneRequestToldCellByCell) {
   }
 }
 
-/// What is live after every token is what policies keep that have each layer's number as their own.
+/// The live tokens after every token are those of policies that have each layer's number as their own.
 TEST(BudgetRuns, LedgerIsTheTokenLevelsOwnCount) {
   constexpr std::int64_t kPrompt = 40, kTokens = 100;
   traces::Trace one = trace_of(1, 60);
@@ -272,7 +272,7 @@ TEST(BudgetRuns, SayWhatTheyNeed) {
   refused("tova:budget=9,placement=compact", kHeads12, "selects tokens per layer");
   refused("h2o:hh=4,recent=4,placement=compact", "pyramidkv:capacity=3,window=4", "at least the window");
   refused("h2o:hh=4,recent=4,placement=compact", "headkv:capacity=40,scores=no such file", "headkv:scores");
-  // Ada-KV shares a layer's tokens among its heads by their attention.
+  // Ada-KV divides a layer's tokens among its heads by their attention.
   const std::string counted =
       error_of(budgeted("ada-kv:window=4,capacity=9,placement=compact", kPyramid, "layer", "500"));
   EXPECT_NE(counted.find("which needs a recording (workload.attention)"), std::string::npos) << counted;
@@ -281,7 +281,7 @@ TEST(BudgetRuns, SayWhatTheyNeed) {
   EXPECT_EQ(stages, "");
 }
 
-/// The policy's own traits do not matter if a budget replaces its number.
+/// If a budget replaces the policy's number, the traits of the policy with its own number do not matter.
 TEST(BudgetRuns, APolicyIsJudgedWithItsBudget) {
   const auto trace = trace_of(20, 150);
   const auto same = [&](const std::string& policy, const std::string& own) {
@@ -293,7 +293,7 @@ TEST(BudgetRuns, APolicyIsJudgedWithItsBudget) {
   same("streaming-llm:sink=0,recent=0,placement=compact", "streaming-llm:sink=4,recent=5,placement=compact");
   same("h2o:hh=0,recent=0,placement=compact", "h2o:hh=9,recent=0,placement=compact");
   same("random:budget=1,recent=4,sink=2,placement=compact", "tova:budget=9,placement=compact");
-  // Where the budget leaves nothing of the newest tokens, the newest one stays.
+  // If the budget leaves no room for newest tokens, the newest one stays all the same.
   for (const char* placement : {"holes", "reuse"}) {
     const auto r = run(budgeted(std::string("streaming-llm:sink=4,recent=0,placement=") + placement,
                                 "uniform:capacity=4", "all", "500"),
@@ -308,11 +308,11 @@ TEST(BudgetRuns, APolicyIsJudgedWithItsBudget) {
   }
   EXPECT_EQ(error_of({{"eviction", "streaming-llm:sink=4,recent=0"}}),
             "eviction: expected a policy that keeps at least the newest token");
-  // Three tokens go one by one, half of twenty at once.
+  // Three tokens are dropped one by one, half of twenty at once.
   same("scissorhands:budget=3,placement=compact", "scissorhands:budget=9,placement=compact");
 }
 
-/// Short prompts are granted less than the policy protects; it keeps that.
+/// Short prompts get a smaller budget than the tokens that the policy protects; it keeps those.
 TEST(BudgetRuns, ShortPromptsKeepWhatThePolicyProtects) {
   traces::Trace one = trace_of(1, 60);
   one.input_tokens = {10};
@@ -322,7 +322,7 @@ TEST(BudgetRuns, ShortPromptsKeepWhatThePolicyProtects) {
                               "share=0.3,low=0.1",
                               "layer", "500"),
                      false, false, one, with_scores());
-  EXPECT_EQ(r.evicted_tokens, 48 - 8);  // 49 are written, and nothing goes with the last
+  EXPECT_EQ(r.evicted_tokens, 48 - 8);  // 49 are written, and nothing is dropped with the last one
   EXPECT_TRUE(std::any_of(r.assumptions.begin(), r.assumptions.end(), [](const std::string& s) {
     return s.find("and at least 8 tokens") != std::string::npos;
   }));

@@ -1,5 +1,5 @@
-// The table of combinations is true: small runs of two choices each are refused where the table says so, in its words,
-// and nowhere else. Every pair of parts that the table does not have comes to a run.
+// The table of combinations is right: small runs with two choices each are refused where the table says so, with its
+// text, and nowhere else. Every pair of parts that is not in the table can run.
 #include "simulator/scenario/combinations.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace {
 
 using runs::Part;
 
-/// Choices that a scenario makes one of. `rest`: what they need of others, which a choice of these replaces.
+/// Choices for a scenario. `rest`: other settings that they need, which are replaced if another choice sets them.
 struct Choices {
   Values rest;
   Values chosen;
@@ -85,7 +85,7 @@ std::vector<std::vector<Choices>> axes() {
   };
 }
 
-/// A choice stands in place of what another one needs.
+/// A choice replaces settings that the other one needs.
 Values merged(const Choices& one, const Choices& other) {
   Values out{{"model", "small/config.json"},
              {"memory.allocator", "paged:block_tokens=4"},
@@ -96,7 +96,7 @@ Values merged(const Choices& one, const Choices& other) {
   return out;
 }
 
-/// Parts that take more than two choices.
+/// Scenarios for parts that need more than two choices.
 std::vector<Values> more_scenarios() {
   const Values base = merged({}, {});
   std::vector<Values> out;
@@ -179,7 +179,7 @@ Outcome outcome_of(const Values& values, const traces::Trace& trace, bool with_l
   return out;
 }
 
-/// The combination that an error describes.
+/// The row of the table that an error comes from.
 const runs::Combination* row_of(const std::string& error) {
   for (const runs::Combination& each : runs::combinations())
     if (error.find(" does not work with ") != std::string::npos &&
@@ -189,7 +189,7 @@ const runs::Combination* row_of(const std::string& error) {
   return nullptr;
 }
 
-/// What is refused beside the table: rooms below scenarios that say what they take.
+/// Refusals that are not in the table: rooms below scenarios state what they accept.
 bool is_outside(const std::string& error) {
   for (const char* text :
        {"the allocator \"grouped\" needs layers with equal bytes", "policy=priority can preempt a request",

@@ -1,4 +1,4 @@
-// Runs with placement=compact: counted, with and without the recording that says which tokens go.
+// Runs with placement=compact: counted, with and without a recording that says which tokens are dropped.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ Values compact(const std::string& eviction) {
           {"engine", "vllm-v1:token_budget=64,max_seqs=12,max_model_len=300"}};
 }
 
-/// Numbers with a point in twelve digits: a run that counts cells of a byte more divides other sums by other units.
+/// Decimal numbers with twelve digits: a run that counts cells one byte larger divides other sums by other units.
 std::string in_twelve_digits(const std::string& text) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
@@ -41,7 +41,7 @@ std::string in_twelve_digits(const std::string& text) {
   return out;
 }
 
-/// Fast, naive, and with the recording that says which tokens go: figures of one run, which is handed back.
+/// Runs fast, naive, and with the recording that says which tokens are dropped: all figures must be equal.
 runs::RunResult one_run(const char* policy, const traces::Trace& trace, runs::RunOptions how) {
   SCOPED_TRACE(policy);
   Values values = compact(policy);
@@ -90,7 +90,7 @@ TEST(CompactRuns, FastNaiveAndReplayedAreOneRun) {
         "seed-lru:budget=1", "expr:score=\"accumulated/(1+age)\",budget=20",
         "expr:score=last,budget=3,recent=9,sink=4,scope=layer", "oracle-suffix:budget=20",
         "oracle-exact:budget=20", "seed-ring:window=25,chunk=1", "seed-pyramid-select:budget=20",
-        // The number goes up and down, or follows the prompt.
+        // The number rises and falls, or depends on the prompt.
         "seed-ring:window=25,chunk=8", "scissorhands:budget=24", "scissorhands:budget=20,drop=3,recent=30",
         "keyformer:kv_percent=40", "observed-attention:ratio=0.6", "finch:window=4,ratio=0.6",
         "pyramidinfer:ratio=0.5", "pyramidinfer:ratio=1", "seed-proportional:budget=30,fraction=0.3,recent=2",
@@ -103,8 +103,8 @@ TEST(CompactRuns, FastNaiveAndReplayedAreOneRun) {
   EXPECT_GT(compactions, 300);
 }
 
-/// A request that is longer than its recording is counted, the others are replayed: one run with one that is counted
-/// throughout. Its share of requests and of memory over time is what the coverage leaves out.
+/// A request that is longer than its recording is counted, the others are replayed; the run equals one in which all are
+/// counted. The coverage leaves out this request's share of requests and of memory over time.
 TEST(CompactRuns, RequestsThatNoRecordingDrivesAreCounted) {
   const auto trace = trace_of(40, 200);  // recordings have 150 tokens
   for (const char* policy : {"h2o:hh=10,recent=12", "tova:budget=20", "snapkv:window=4,capacity=30"}) {
@@ -142,7 +142,7 @@ TEST(CompactRuns, RequestsThatNoRecordingDrivesAreCounted) {
   }
 }
 
-/// What decides by keys, queries or values, which rows alone cannot replay.
+/// The same for policies that use keys, queries or values, which cannot be replayed from rows alone.
 TEST(CompactRuns, OfPoliciesThatReadTensorsToo) {
   const auto trace = trace_of(40, 150);
   const auto how = options(std::vector<std::int64_t>(kLayers, 0), recorded_tensors());
@@ -172,7 +172,7 @@ TEST(CompactRuns, MetadataIsOfTheRank) {
   }
 }
 
-/// Each step after a compaction is longer by its bytes, twice over the bandwidth.
+/// Each step after a compaction is longer by the moved bytes, twice over the bandwidth.
 TEST(CompactRuns, MovingTakesTime) {
   traces::Trace trace = trace_of(1, 60);
   trace.input_tokens = {50};
@@ -194,7 +194,7 @@ TEST(CompactRuns, MovingTakesTime) {
   EXPECT_EQ(run("affine", false).placing.delay.count, 0);
 }
 
-/// Where lengths do not say how many tokens stay, a recording does.
+/// If lengths do not say how many tokens stay, a recording does.
 TEST(CompactRuns, RecordingsSayHowManyStay) {
   const auto trace = trace_of(40, 150);
   for (const char* policy :
@@ -228,7 +228,7 @@ TEST(CompactRuns, RecordingsSayHowManyStay) {
       const bool all_alike = std::string(policy) == "seed-ring:window=20,chunk=4";
       EXPECT_EQ(says, table == 0 && !all_alike);
     }
-    // Layers and heads that keep what they like leave each other holes, and none with tables of their own.
+    // Layers and heads with different numbers cause holes in each other, and none in tables of their own.
     if (std::string(policy).starts_with("pyramidinfer")) {
       EXPECT_GT(holes[0], 2 * holes[1]);
     }
@@ -258,7 +258,7 @@ TEST(CompactRuns, RefusesWhatLengthsDoNotSay) {
         << policy;
     EXPECT_EQ(error_of({values[0], {"workload.attention", "r"}}), "resolved") << policy;
   }
-  // Those that are, and no others; what they have to be given for it.
+  // Exactly those that can be counted, and the parameters that must be given for that.
   EXPECT_EQ(
       error_of({{"eviction", "keyformer-gptj:kv_percent=40,placement=compact"}}),
       "eviction: expected a policy with a number of tokens that follows from lengths (window, seed-ring, "
@@ -267,7 +267,7 @@ TEST(CompactRuns, RefusesWhatLengthsDoNotSay) {
       "by=phase, knorm, keydiff, lagkv, r-kv, expected-attention, critical-kv, seed-proportional, "
       "seed-lfu, seed-lru, random, expr, oracle-suffix, oracle-exact) with placement=compact, found "
       "\"keyformer-gptj\", which needs a recording (workload.attention)");
-  // Numbers that go up and down: not where blocks are filled with bytes.
+  // Numbers that rise and fall are refused where blocks are filled with bytes.
   for (const char* falls : {"scissorhands:budget=20,", "pyramidinfer:"})
     EXPECT_NE(error_of({{"eviction", std::string(falls) + "placement=compact"}, {"format", "nvfp4"}})
                   .find("Use eviction=full, or a policy with a fixed number of tokens"),
@@ -275,7 +275,7 @@ TEST(CompactRuns, RefusesWhatLengthsDoNotSay) {
         << falls;
   EXPECT_EQ(error_of({{"eviction", "h2o:hh=0,recent=0,placement=compact"}}),
             "eviction: expected a policy that keeps at least one token with placement=compact, found none");
-  // A recording that keeps another number than lengths say.
+  // A recording that keeps another number than lengths give.
   Values protects = compact("scissorhands:budget=5,drop=1,recent=9");
   EXPECT_EQ(
       runs::run_scenario(resolved(protects).value(), trace_of(1, 60), options()).value().warnings.front(),
@@ -286,7 +286,7 @@ TEST(CompactRuns, RefusesWhatLengthsDoNotSay) {
   EXPECT_EQ(run.error().to_string().rfind("workload.attention: expected 5 tokens kept of ", 0), 0U);
 }
 
-/// Without recordings the error names what each policy needs, and only if it needs it.
+/// Without recordings, the error names what each policy needs, and only if it needs it.
 TEST(CompactRuns, SayWhatElseAPolicyNeeds) {
   const std::string recordings = ": give recordings as workload.attention, ";
   const std::string compact =

@@ -1,5 +1,5 @@
-// Random combinations of what a scenario may say of token policies: budgets beside windows, with and without a prefix
-// cache, watched and not. A case is a function of its seed.
+// Random combinations of scenario settings for token policies: budgets with windows, with and without a prefix cache,
+// with and without observers. A case is a function of its seed.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -12,13 +12,13 @@
 namespace kvplan::small_model {
 namespace {
 
-/// One of them.
+/// One of the texts, at random.
 template <std::size_t N>
 std::string one_of(Random& random, const std::array<const char*, N>& texts) {
   return texts[random.below(N)];
 }
 
-/// Policies that know by position what goes: with an event log their blocks have names.
+/// Policies that decide by position which tokens are dropped: with an event log, their blocks have ids.
 std::string draw_policy(Random& random) {
   const std::string recent = std::to_string(random.between(1, 40));
   const std::string sink = std::to_string(random.between(0, 20));
@@ -27,7 +27,7 @@ std::string draw_policy(Random& random) {
              : "streaming-llm:sink=" + sink + ",recent=" + recent;
 }
 
-/// Budgets of layers and heads, those that depend on the prompt's length first. Empty: none.
+/// Budgets of layers and heads; those that depend on the prompt's length come first. Empty: no budget.
 std::string draw_budget(Random& random) {
   const std::string tokens = std::to_string(random.between(8, 60));
   switch (random.below(7)) {
@@ -78,7 +78,7 @@ traces::Trace draw_trace(Random& random) {
   return trace;
 }
 
-/// Sees to it that blocks have names, as an event log or a table of holders does.
+/// Makes blocks have ids, as an event log or a table of holders does.
 class Watcher final : public core::Observer {};
 
 struct Drawn {
@@ -138,8 +138,8 @@ TEST(DrawnRuns, FastStepwiseAndWatchedAreOne) {
   EXPECT_GT(budgets, 20);
 }
 
-/// Issue 44: of a budget that depends on the prompt two requests had tracks of their own, and the ledger, told which
-/// blocks they hold, took them for holders of the same.
+/// A former error: with a budget that depends on the prompt, two requests had tracks of their own, and the ledger,
+/// which was told which blocks they hold, counted both as holders of the same blocks.
 TEST(DrawnRuns, ABudgetOfEachPromptWithoutAPrefixCache) {
   traces::Trace trace;
   trace.arrival_ns = {0, 4'000'000'000};

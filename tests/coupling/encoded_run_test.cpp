@@ -1,5 +1,5 @@
-// Runs with encoded tokens: fast and step by step give the same run, what is stored is what codecs store, and a
-// format that stores tokens at once is like a number of bytes per token.
+// Runs with encoded tokens: fast and step-by-step runs are equal, the stored bytes are those that codecs store, and a
+// format that stores tokens at once equals a number of bytes per token.
 #include <gtest/gtest.h>
 
 #include "tests/coupling/stored_run.h"
@@ -71,8 +71,8 @@ TEST(EncodedRuns, FastAndStepByStepAreOneRun) {
   EXPECT_GT(compactions, 100);
 }
 
-/// One request alone: what the ledger has after its prompt and after each token is what a codec has that encoded random
-/// numbers, layer by layer; or what exact tokens take, where that is less.
+/// One request alone: the ledger's bytes after its prompt and after each token are those of a codec that encoded random
+/// numbers, layer by layer; or those of exact tokens, if these are fewer.
 TEST(EncodedRuns, WhatIsStoredIsWhatCodecsStore) {
   constexpr std::int64_t kRow = kHeads * 2 * kSize * 2;  // bytes of an exact token in a layer
   Random random(8, "stored");
@@ -102,9 +102,9 @@ TEST(EncodedRuns, WhatIsStoredIsWhatCodecsStore) {
   EXPECT_GT(encoded, 300);
 }
 
-/// A policy that keeps dropping while decoding, with a format in which bytes follow from the number of kept tokens.
-/// With nvfp4 a head's token takes twice 32 / 2 + 32 / 16 bytes, and a layer has a scale of 4 bytes for its keys and
-/// one for its values.
+/// A policy that drops tokens while decoding, with a format in which bytes follow from the number of kept tokens. With
+/// nvfp4, a head's token takes twice 32 / 2 + 32 / 16 bytes, and a layer has a scale of 4 bytes for its keys and one
+/// for its values.
 TEST(EncodedRuns, WhatAPolicyLeavesIsCounted) {
   constexpr std::int64_t kToken = kLayers * kHeads * 2 * 18;
   for (const char* eviction :
@@ -125,7 +125,7 @@ TEST(EncodedRuns, WhatAPolicyLeavesIsCounted) {
   }
 }
 
-/// A codec that has the name of a member of the family "format" is meant where its parameters are given.
+/// If a codec and a member of the family "format" have the same name, the given parameters decide which is meant.
 TEST(EncodedRuns, ParametersSayWhichOfTwoFormatsIsMeant) {
   EXPECT_FALSE(runs::run_format(runs::parse_run_format("fp8").value()).encoded);
   EXPECT_TRUE(runs::run_format(runs::parse_run_format("fp8:scale=amax").value()).encoded);
@@ -133,7 +133,7 @@ TEST(EncodedRuns, ParametersSayWhichOfTwoFormatsIsMeant) {
   ASSERT_FALSE(wrong.ok());
   EXPECT_NE(wrong.error().to_string().find("fp8:scale: expected one of one amax"), std::string::npos)
       << wrong.error().to_string();
-  // A scale of 4 bytes for all keys of a layer and one for its values; a byte an element.
+  // A scale of 4 bytes for all keys of a layer and one for its values; one byte per element.
   Values values = scenario_with("fp8:scale=amax");
   values.emplace_back("memory.pool_tokens", "400");
   const auto stored = test::stored_in_run(values, 20, 5, options());
@@ -143,7 +143,7 @@ TEST(EncodedRuns, ParametersSayWhichOfTwoFormatsIsMeant) {
   }
 }
 
-/// Every other layer stores nothing: tokens take half the bytes, and their prefixes can be hit.
+/// Every other layer stores nothing: tokens take half of the bytes, and prefixes can be hit.
 TEST(EncodedRuns, LayersThatReadAnothersAreAWidth) {
   Random random(10, "cross-layer");
   const traces::Trace trace = test::random_trace(random, {.requests = 80, .hash_block = 4});
@@ -153,7 +153,7 @@ TEST(EncodedRuns, LayersThatReadAnothersAreAWidth) {
     values.emplace_back("memory.pool_bytes", pool_bytes);
     values.emplace_back("eviction", eviction);
     runs::RunOptions how = options();
-    how.request_memory = false;  // bytes, which are half
+    how.request_memory = false;  // it is in bytes, of which there are half as many
     return run(values, trace, how);
   };
   for (const char* eviction : {"full", "streaming-llm:sink=4,recent=60"}) {
@@ -168,7 +168,7 @@ TEST(EncodedRuns, LayersThatReadAnothersAreAWidth) {
   }
 }
 
-/// Codecs that store tokens at once are members of the family "format" under another name.
+/// Codecs that store tokens at once equal members of the family "format" with another name.
 TEST(EncodedRuns, WhatIsStoredAtOnceIsAWidth) {
   Random random(9, "at once");
   const traces::Trace trace = test::random_trace(random, {.requests = 80, .hash_block = 4});

@@ -1,5 +1,5 @@
-// Recordings of another shape that stand for a model: the run equals one with a recording of the model's shape that
-// repeats the recorded layers and heads, each as often as it stands for one.
+// Recordings of another shape in place of the model's: the run equals one with a recording of the model's shape that
+// repeats each recorded layer and head as often as it is used.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,13 +20,13 @@ struct Shape {
   int layers, heads;
 };
 
-/// Rows of the recording of 4 layers of 3 heads, or of what it looks like to a model of another shape.
+/// Rows of the recording with 4 layers of 3 heads, or the rows that a model of another shape gets from it.
 std::vector<attention::Rows> rows_for(Shape model) {
   Random random(5, "tables");
   std::vector<attention::Rows> recorded;
   for (int i = 0; i < kLayers; ++i)
     recorded.push_back(attention::random_rows(random, kHeads, 150, attention::RowKind::kSmooth));
-  // Compares middles, by looking for the one with a range that contains it.
+  // Compares middles: searches the recorded place with a range that contains the middle.
   const auto standing = [](int place, int places, int known) {
     const double middle = (place + 0.5) / places;
     int at = 0;
@@ -80,7 +80,7 @@ TEST(Extrapolations, AreRunsOfAStretchedRecording) {
            {std::tuple{"deployment.tp", "1", "all"}, std::tuple{"deployment.tp", "1", "layer"},
             std::tuple{"deployment.tp", "1", "head"}, std::tuple{"deployment.tp", "2", "all"},
             std::tuple{"deployment.tp", "2", "layer"}, std::tuple{"deployment.pp", "2", "all"}}) {
-        // One that takes the mean over the heads of a layer would weigh them otherwise.
+        // A policy that takes the mean over the heads of a layer would weight them differently.
         if (policy.starts_with("tova") && model.heads % kHeads > 0) continue;
         SCOPED_TRACE(policy + " " + path + "=" + ranks + " " + table + " for " +
                      std::to_string(model.layers) + " x " + std::to_string(model.heads));
@@ -103,7 +103,7 @@ TEST(Extrapolations, AreRunsOfAStretchedRecording) {
   EXPECT_GT(returned, 1000);
 }
 
-/// Recordings of the model's shape are what they are without it.
+/// A recording with the model's shape gives the same run with and without extrapolation.
 TEST(Extrapolations, AreNoneWhereTheShapeIsTheModels) {
   const auto trace = trace_of(20, 150);
   for (const std::string policy :
@@ -128,7 +128,7 @@ TEST(Extrapolations, SayWhatTheyAre) {
                                 "Recordings of 4 x 3 layers and KV heads stand in for the 8 x 6 of small");
                           }),
             1);
-  // Lengths say how many tokens are dropped: no recording of another shape is needed.
+  // Lengths give the number of dropped tokens, so no recording of another shape is needed.
   const auto counted =
       run(with_pool("h2o:hh=10,recent=6,placement=compact", "all", {{"workload.extrapolation", "shape"}}),
           true, false, trace, how);
@@ -211,7 +211,7 @@ TEST(Extrapolations, WhatIsRefused) {
             "found 5 x 3 KV heads in s.kva and 4 x 3 in r.kva");
 }
 
-/// 80 layers of 8 heads from 6 recorded ones of 4: each recorded head stands for two, each layer for 13 or 14.
+/// 80 layers of 8 heads from 6 recorded layers of 4: each recorded head is used for two, each layer for 13 or 14.
 TEST(RankTracks, StandForPlacesAtTheSameDepth) {
   const runs::TrackShape known{6, 4}, model{80, 8};
   const RankTracks whole(known, model, {0, 80, 8});
@@ -220,15 +220,15 @@ TEST(RankTracks, StandForPlacesAtTheSameDepth) {
   const std::vector<std::int32_t> layers{13, 14, 13, 13, 14, 13};
   for (std::size_t i = 0; i < all.size(); ++i)
     EXPECT_EQ(all[i], (PartTrack{static_cast<std::int32_t>(i), 2 * layers[i / 4]})) << i;
-  // A rank of four has the first two heads, and holds blocks for the others.
+  // A rank with four heads uses the first two recorded heads, and holds blocks for the others.
   const RankTracks rank(known, model, {0, 80, 2});
   EXPECT_EQ(rank.of_table(TablePer::kLayer, 13), (std::vector<PartTrack>{{4, 2}, {5, 0}, {6, 0}, {7, 0}}));
   EXPECT_EQ(rank.of_table(TablePer::kHead, 27), (std::vector<PartTrack>{{4, 1}}));
   EXPECT_EQ(rank.units(TablePer::kLayer, 2), (std::vector<std::int32_t>{2, 0, 0, 0, 2, 0, 0, 0}));
-  // More was recorded than the model has: tracks that stand for nothing hold no blocks.
+  // The recording has more than the model: tracks that are not used hold no blocks.
   const RankTracks few({9, 3}, {3, 1}, {0, 3, 1});
   EXPECT_EQ(few.of_table(TablePer::kRequest, 0), (std::vector<PartTrack>{{4, 1}, {13, 1}, {22, 1}}));
-  // The sets of a policy that keeps the same tokens in all heads of a layer, in tables of heads.
+  // The sets of a policy that keeps the same tokens in all heads of a layer, with tables by head.
   const RankTracks alike({2, 1}, {4, 1}, {0, 4, 3});
   EXPECT_EQ(alike.of_table(TablePer::kHead, 5), (std::vector<PartTrack>{{0, 1}}));
   EXPECT_EQ(alike.of_table(TablePer::kHead, 6), (std::vector<PartTrack>{{1, 1}}));

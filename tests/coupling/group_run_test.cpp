@@ -1,5 +1,5 @@
-// `group` of a policy in runs: how many query heads share what is stored. A named model says so itself; recordings
-// without one are stored as the policy says.
+// `group` of a policy in runs: how many query heads share stored tokens. A named model states this number; without a
+// model, recordings are stored with the policy's number.
 #include <gtest/gtest.h>
 
 #include "tests/coupling/small_model.h"
@@ -7,7 +7,7 @@
 namespace kvplan::small_model {
 namespace {
 
-/// Every way of running a policy: counted, by positions, by positions in courses, replayed, and none.
+/// All kinds of policies: counted, by position, by position in courses, replayed, and none.
 constexpr const char* kPolicies[]{"h2o:hh=16,recent=16,placement=compact",
                                   "snapkv:window=4,capacity=64,placement=compact",
                                   "pyramidkv:window=4,capacity=40,beta=5,placement=compact",
@@ -46,7 +46,7 @@ TEST(GroupRuns, ANamedModelHasOneGroup) {
                     "; with model=recording, this parameter of the policy determines the number of KV heads");
     }
   }
-  // A latent vector serves all heads.
+  // A latent vector is shared by all heads.
   EXPECT_TRUE(
       outcome({{"model", "deepseek-v3"}, {"eviction", "tova:budget=9,group=128,placement=compact"}}).ok());
   EXPECT_FALSE(

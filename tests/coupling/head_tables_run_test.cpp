@@ -1,5 +1,5 @@
-// Runs of policies that keep everything in some heads and first and newest tokens in the others, by tables of heads
-// (duo-attention, razor-attention): no recording is needed, and one changes nothing.
+// Runs of policies that keep everything in some heads, and first and newest tokens in the others, by tables of heads
+// (duo-attention, razor-attention): no recording is needed, and a recording changes nothing.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -61,7 +61,7 @@ TEST(HeadTableRuns, FastEqualsNaive) {
   EXPECT_GT(returned, 1000);
 }
 
-/// Where all heads do the same, it is the policy that needs no tables.
+/// If all heads behave alike, the run equals that of the policy without tables.
 TEST(HeadTableRuns, HeadsThatAreAlike) {
   const auto trace = trace_of(40, 150);
   const auto of = [&](const std::string& policy, const char* table, const std::string& budget = "none") {
@@ -92,7 +92,7 @@ std::vector<std::vector<std::int32_t>> dropped_by_unit(const core::Drops& drops,
   return out;
 }
 
-/// All that a course says of a request, table by table and track by track.
+/// Compares everything that two courses state about a request, table by table and track by track.
 void expect_alike(const core::Course& a, const core::Course& b) {
   const core::CourseShape& shape = a.shape();
   ASSERT_EQ(a.units(), b.units());
@@ -131,7 +131,7 @@ void expect_alike(const core::Course& a, const core::Course& b) {
   }
 }
 
-/// What lengths and tables say is what the policy does when it is replayed on a recording, block by block.
+/// The run that follows from lengths and tables equals a replay of the policy on a recording, block by block.
 TEST(HeadTableRuns, ReplayedIsTheSame) {
   const runs::RunOptions how = with_tables();
   const auto recording = how.open_recording("").value();
@@ -193,7 +193,7 @@ TEST(HeadTableRuns, ReplayedIsTheSame) {
   }
 }
 
-/// One request, cell by cell: heads that keep everything keep every block that they share with others.
+/// One request, cell by cell: heads that keep everything keep every block that they share with other heads.
 TEST(HeadTableRuns, OneRequestCellByCell) {
   constexpr std::int64_t kPrompt = 90, kTokens = 144, kBlock = 8, kSink = 4, kRecent = 9;
   traces::Trace one = trace_of(1, 60);
@@ -293,7 +293,7 @@ TEST(HeadTableRuns, SayWhatTheyNeed) {
       {}, uneven);
 }
 
-/// A table of 32 layers, each with such gates.
+/// A table of 32 layers, each with the given gates.
 std::string llama_gates(const std::string& layer, const std::string& last_layers) {
   std::string gates;
   for (int i = 0; i < 32; ++i) gates += (i == 0 ? "[" : ",") + (i < 16 ? layer : last_layers);
@@ -329,8 +329,8 @@ TEST(HeadTableRuns, RanksMustBeAlikeWhereTheyHaveNoCommonTable) {
   }
 }
 
-/// (0.25 x 32,768 + 0.75 x 320) / 32,768: what a quarter of retrieval heads, 64 sinks and a window of 256 leave of 32K
-/// tokens (arXiv 2410.10819). In tables by head all of it is memory, but for the last block of a window.
+/// (0.25 x 32,768 + 0.75 x 320) / 32,768: the share of 32K tokens that a quarter of retrieval heads, 64 sinks and a
+/// window of 256 keep (arXiv 2410.10819). With tables by head, memory is this share plus the last block of a window.
 TEST(HeadTableRuns, AQuarterOfHeadsThatKeepEverything) {
   traces::Trace one = trace_of(1, 60);
   one.input_tokens = {32768};

@@ -10,7 +10,7 @@
 namespace kvplan::small_model {
 namespace {
 
-/// Prompts of one beginning each, of a few beginnings.
+/// Prompts that each begin with one of a few beginnings.
 traces::Trace shared_trace(std::int64_t requests, std::int64_t longest) {
   traces::Trace trace = trace_of(requests, longest);
   Random random(23, "shared prompts");
@@ -25,7 +25,7 @@ traces::Trace shared_trace(std::int64_t requests, std::int64_t longest) {
       prefix.ids.push_back(b < common ? family * 30 + static_cast<std::uint32_t>(b) : next++);
     prefix.offsets.push_back(prefix.ids.size());
   }
-  // Ids are dense: by first sight.
+  // Ids are dense, numbered by first appearance.
   std::vector<std::uint32_t> seen;
   for (std::uint32_t& id : prefix.ids) {
     const auto at = std::ranges::find(seen, id);
@@ -72,9 +72,9 @@ TEST(PrefixRuns, FastEqualsNaive) {
   EXPECT_GT(preemptions, 50);
 }
 
-/// What a policy decides by has to be computed: rows of the last tokens, or of all.
+/// Tokens with data that the policy needs must be computed: the rows of the last tokens, or of all.
 TEST(PrefixRuns, ComputeWhatThePolicyDecidesBy) {
-  // The second prompt is the first one's, which is cached by then: 64 tokens in blocks of 8.
+  // The second prompt equals the first, which is cached by then: 64 tokens in blocks of 8.
   traces::Trace trace;
   trace.arrival_ns = {0, 1'000'000'000'000};
   trace.input_tokens = {64, 64};
@@ -94,7 +94,7 @@ TEST(PrefixRuns, ComputeWhatThePolicyDecidesBy) {
   EXPECT_EQ(hit_of("snapkv:capacity=30,window=24").prefix_hit_tokens, 40);
   EXPECT_TRUE(says(hit_of("snapkv:capacity=30,window=24").assumptions,
                    "After a prefix hit, the last 24 tokens of the prompt are still computed"));
-  // Of an expression those that its variables are made of.
+  // For an expression, the rows that its variables need.
   EXPECT_EQ(hit_of("expr:score=position,budget=30").prefix_hit_tokens, 56);
   EXPECT_EQ(hit_of("expr:score=last,budget=30").prefix_hit_tokens, 56);
   EXPECT_EQ(hit_of("expr:score=windowed,window=9,budget=30").prefix_hit_tokens, 48);
@@ -107,7 +107,7 @@ TEST(PrefixRuns, ComputeWhatThePolicyDecidesBy) {
            "prompt, which are not computed for hit blocks."));
 }
 
-/// A budget that is the same in all layers makes courses of what a keep rule says: two ways to count what is shared.
+/// An equal budget in all layers uses courses, a policy's number uses a keep rule: two ways to count sharing.
 TEST(PrefixRuns, ABudgetOfEqualPartsIsTheKeepRule) {
   const auto trace = shared_trace(60, 150);
   for (const std::string pool : {"500", "3000"}) {
@@ -121,7 +121,7 @@ TEST(PrefixRuns, ABudgetOfEqualPartsIsTheKeepRule) {
     EXPECT_EQ(by_rule.hole_bytes_peak, by_courses.hole_bytes_peak);
     EXPECT_EQ(by_rule.evicted_blocks, by_courses.evicted_blocks);
     EXPECT_EQ(by_rule.evicted_tokens, by_courses.evicted_tokens);
-    // One counts a layer's cells, the other a token's slots: equal up to rounding.
+    // One counts cells of a layer, the other slots of a token: equal up to rounding.
     for (std::size_t s = 0; s < observe::kStates; ++s)
       EXPECT_NEAR(by_rule.memory->mean_fraction[s], by_courses.memory->mean_fraction[s], 1e-14) << s;
   }

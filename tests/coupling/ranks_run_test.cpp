@@ -1,5 +1,5 @@
-// Runs on several ranks that share tables of blocks and keep other tokens than each other: a block is held as long as
-// any rank needs it. All ranks together are the whole model on one.
+// Runs on several ranks that share tables of blocks but keep different tokens: a block is held as long as any rank
+// needs it. All ranks together equal the whole model on one rank.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace kvplan::small_model {
 namespace {
 
-/// S stands for a number for each head of each layer.
+/// S is replaced by a number for each head of each layer.
 constexpr const char* kByHead = "headkv:capacity=24,window=4,beta=1.1,scores=S";
 constexpr const char* kByLayer = "pyramidkv-paper:total=100,beta=4";
 
@@ -20,7 +20,7 @@ struct Case {
   const char* policy;
   const char* budget;
   bool recorded;
-  /// Do heads, and layers, depend on nothing but what is theirs? Then any rank can be made the first.
+  /// True if heads, and layers, depend on nothing but their own data. Then any rank can be made the first one.
   bool heads_alike, layers_alike;
 };
 
@@ -58,12 +58,12 @@ constexpr Case kCases[]{
     {"pyramidinfer:ratio=0.5,placement=compact", "none", false, true, false},
 };
 
-/// What is made the first rank: the layers begin with this layer, and each layer with this head.
+/// What becomes the first rank: the layers begin with this layer, and each layer with this head.
 struct First {
   int layer{0}, head{0};
 };
 
-/// `text` with the numbers of heads in the place of S.
+/// `text` with the numbers of heads in place of S.
 std::string told(std::string text, First first) {
   const std::array<std::array<const char*, kHeads>, kLayers> scores{
       {{"4", "1", "1"}, {"1", "2", "0"}, {"3", "1", "1"}, {"2", "2", "6"}}};
@@ -103,7 +103,7 @@ runs::RunOptions seen_from(First first) {
   for (attention::Rows& heads : rows) std::rotate(heads.begin(), heads.begin() + first.head, heads.end());
   runs::RunOptions how = options(std::vector<std::int64_t>(kLayers, 0), attention::recording_of(rows));
   how.open_scores = io::read_head_scores;
-  how.request_memory = false;  // bytes of a rank
+  how.request_memory = false;  // in bytes of a rank
   return how;
 }
 
@@ -112,14 +112,14 @@ bool says_ranks_differ(const runs::RunResult& result) {
                      [](const std::string& s) { return s.rfind("Ranks keep different", 0) == 0; });
 }
 
-/// Has every rank metadata of its own for what ranks store once: entries of tables of layers, or the map of a layer?
+/// True if every rank has its own copy of metadata that one rank stores once: table entries, or the map of a layer.
 bool repeats_metadata(const Case& c, const std::string& table) {
   const std::string policy = c.policy;
   const bool of_layers = policy.starts_with("tova") || policy.find("scope=layer") != std::string::npos;
   return table == "layer" || (of_layers && policy.ends_with("reuse"));
 }
 
-/// Blocks come and go, and requests are served, as on one rank; cells are shared out to the ranks, each in its state.
+/// Blocks are allocated and requests served as on one rank; the cells of each state are divided among the ranks.
 TEST(RankRuns, TogetherAreTheWholeModel) {
   const auto trace = trace_of(40, 150);
   std::int64_t returned = 0;

@@ -1,5 +1,5 @@
-// What attention reads of dropped tokens, in step times: engine.reads. The load of each step is held against counts by
-// hand and against memory as the ledger has it.
+// How many dropped tokens attention reads, in step times: engine.reads. The load of each step is compared with counts
+// by hand and with memory as the ledger counts it.
 #include <gtest/gtest.h>
 
 #include "simulator/results/report.h"
@@ -19,7 +19,7 @@ traces::Trace one_request(std::int32_t input, std::int32_t output) {
   return trace;
 }
 
-/// Steps that last as long as they read tokens, in ns: what all of them read.
+/// The tokens that all steps read: steps last as many ns as they read tokens.
 std::int64_t read_in_all(const Values& more, const traces::Trace& trace, bool naive) {
   std::vector<runs::Setting> settings{{"latency", "affine:base_ns=0,token_ns=0,context_ns=1", {}, 0},
                                       {"memory.pool_tokens", "800", {}, 0}};
@@ -43,13 +43,13 @@ struct Counted {
 /// A prompt of 10 tokens, 6 of output: five decode steps, before which 10 to 14 tokens were written; blocks of 4.
 TEST(Reads, AreAsCountedByHand) {
   const Counted cases[]{
-      // 5 each; held 10-4, 11-4, 12-4, 13-8, 14-8: the cells of the first block, then of two, came back
+      // 5 each; held 10-4, 11-4, 12-4, 13-8, 14-8: first the cells of one block were freed, then of two
       {"window:window=5", 25, 6 + 7 + 8 + 5 + 6},
-      // 1 + 5 each; the block of the sink is never freed, the second one is when 8 cells were dropped or kept
+      // 1 + 5 each; the sink's block is never freed, the second block is freed when its 4 cells are dropped
       {"streaming-llm:sink=1,recent=5", 30, 10 + 11 + 12 + 9 + 10},
       // the table of the example in simulator/docs/semantics.md
       {"window:window=5,placement=compact", 25, 5 + 6 + 7 + 8 + 5},
-      // a token takes the cell that was dropped: only the prompt leaves holes, which are not read as they wait
+      // a token takes the slot of a dropped one: only the prompt leaves holes, which are not read while they wait
       {"window:window=5,placement=reuse", 25, 25},
       {"full", 60, 60},
   };
@@ -78,7 +78,7 @@ TEST(Reads, OfContiguousMemoryAreEverything) {
   }
 }
 
-/// The default is not written, so that texts of before stay as they are; and the choice is said where it matters.
+/// The default is not written, so that earlier texts do not change; the choice is stated where it matters.
 TEST(Reads, AreSaidWhereTheyMatter) {
   const auto said = [](const char* eviction, const char* engine) {
     const std::vector<runs::Setting> settings{

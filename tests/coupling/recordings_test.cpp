@@ -1,4 +1,4 @@
-// Which sequences of which files drive the requests of a run.
+// Which sequences of which files are used for the requests of a run.
 #include <gtest/gtest.h>
 
 #include "simulator/io/attention_json.h"
@@ -9,7 +9,7 @@ namespace {
 
 const std::string kSample = KVPLAN_SOURCE_DIR "/traces/samples/tiny_llama.kva";
 
-/// Their lengths, or the error.
+/// The lengths of the opened sequences, or the error.
 std::string opened(const std::vector<std::string>& paths) {
   std::vector<std::string> warnings;
   const RecordingOpener open = [](const std::string& path) { return io::open_attention(path); };
@@ -30,7 +30,7 @@ TEST(Recordings, OfAFileAllSequencesOrOne) {
             "workload.attention: " + kSample + ": expected a sequence index below 8, found 8");
 }
 
-/// What is no number belongs to the name.
+/// Text after the sign that is not a number belongs to the name.
 TEST(Recordings, NamesMayHaveTheSign) {
   for (const std::string path : {"of@home.kva", "a@1/b.kva", "c@", "d@-1", "e@1x"})
     EXPECT_EQ(opened({path}).find(path), 0U) << opened({path});

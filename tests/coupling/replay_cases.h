@@ -51,7 +51,7 @@ inline runs::RunOptions options_with(std::shared_ptr<const attention::Recording>
   return options;
 }
 
-/// One request over a whole recording: what the token level keeps is what is live, block by block.
+/// One request over a whole recording: the live tokens must be those that the policy keeps, block by block.
 inline void compare_with_token_level(const std::shared_ptr<const attention::Recording>& recording,
                                      const std::string& policy, std::int64_t prompt) {
   const std::int64_t tokens = recording->info().sequences[0].tokens;
@@ -92,7 +92,7 @@ inline void compare_with_token_level(const std::shared_ptr<const attention::Reco
       kept += static_cast<std::int64_t>(set.size()) * heads_per_set;
       for (const std::int32_t p : set) needed[static_cast<std::size_t>(p / kBlock)] = true;
     }
-    if (n % kBlock != 0) needed.back() = true;  // a cell of it is still to be written
+    if (n % kBlock != 0) needed.back() = true;  // a cell of the block is still to be written
     std::int64_t written_in_held = 0;
     for (std::int64_t p = 0; p < n; ++p)
       written_in_held += needed[static_cast<std::size_t>(p / kBlock)] ? heads : 0;

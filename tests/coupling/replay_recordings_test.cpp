@@ -1,4 +1,4 @@
-// How runs take, share and refuse recordings.
+// How runs use, share and refuse recordings.
 #include <gtest/gtest.h>
 #include <algorithm>
 #include <map>
@@ -37,7 +37,7 @@ TEST(Replay, NamesTheHeadThatAFileLacks) {
 }
 
 TEST(Replay, RecordingsTakeTurns) {
-  // Two sequences in one recording, then another: request i is driven by recording i mod 3.
+  // Two sequences in one recording, then another recording: request i uses recording i mod 3.
   const auto trace = short_trace(7, 40, 100'000);
   std::vector<std::string> opened;
   runs::RunOptions options;
@@ -75,7 +75,7 @@ class Opened final : public attention::Recording {
   std::shared_ptr<const attention::Recording> whole_;
 };
 
-/// As another recording, but of a model with other sizes of keys and values.
+/// A recording like another one, but of a model with other sizes of keys and values.
 class Resized final : public attention::Recording {
  public:
   Resized(std::shared_ptr<const attention::Recording> whole, std::int32_t keys, std::int32_t values)
@@ -106,7 +106,7 @@ TEST(Replay, KeysAndValuesOfTwoSizes) {
 }
 
 TEST(Replay, ReplicasShareWhatARecordingSays) {
-  // Eight requests of one prompt, driven by one recording.
+  // Eight requests with the same prompt, which use one recording.
   const auto trace = trace_of(std::vector<std::array<std::int32_t, 2>>(8, {30, 21}), 0);
   const auto times = [&](const char* replicas, std::int64_t bins) {
     const auto recording = std::make_shared<Opened>(random_recording(2, 3, 50));
@@ -124,7 +124,7 @@ TEST(Replay, ReplicasShareWhatARecordingSays) {
     EXPECT_EQ(times(replicas, bins), 2) << replicas;  // each layer once
 }
 
-/// Whatever the longest of the requests with the same prompt, and in any order of arrival.
+/// This holds for any length of the longest request with the same prompt, and any order of arrival.
 TEST(Replay, OpensEachLayerOnceForAPrompt) {
   const auto recording = std::make_shared<Opened>(random_recording(2, 1, 900));
   const auto trace = trace_of({{{30, 21}}, {{30, 600}}, {{30, 300}}, {{30, 871}}}, 1'000'000);
@@ -157,7 +157,7 @@ TEST(Replay, RefusesWhatNoRecordingDrives) {
   EXPECT_EQ(error_of({given, h2o}, too_long, recording),
             "workload.attention: expected longer recordings: request 1 needs 51 tokens (prompt + output - "
             "1), r.kva has 50; the same holds for 2 requests");
-  // A request that is turned away needs no recording.
+  // A rejected request needs no recording.
   EXPECT_EQ(error_of({given, h2o, {"engine", "vllm-v1:max_model_len=51"}}, too_long, recording), "ran");
   EXPECT_EQ(error_of({given, h2o, {"model", "llama-3-8b"}}, fits, recording),
             "workload.attention: expected the model's shape (32 x 8 KV heads, 65536 elements per token), "
@@ -197,7 +197,7 @@ TEST(Replay, SaysWhatItIgnores) {
           .empty());
 }
 
-/// A recording that says other things of itself.
+/// A recording with other properties than it really has.
 class Told final : public attention::Recording {
  public:
   Told(std::shared_ptr<const attention::Recording> whole, attention::RecordingInfo info)
@@ -244,7 +244,7 @@ TEST(Replay, SaysWhatRecordingsAreNot) {
             "truncated at byte 99");
 }
 
-/// A window that reuses cells holds a ring: it never asks for more blocks than its window needs.
+/// A window that reuses cells is a ring: it never needs more blocks than the window does.
 TEST(Replay, WindowWithReuseIsARing) {
   const auto trace = trace_of({{{100, 400}}}, 0);
   const auto run = [&](const std::string& placement) {
@@ -258,7 +258,7 @@ TEST(Replay, WindowWithReuseIsARing) {
   };
   const auto ring = run("reuse");
   const auto holes = run("holes");
-  // 100 tokens in 7 blocks, 4 of them dead after the prompt; the other 3 stay for ever.
+  // 100 tokens in 7 blocks, of which 4 are freed after the prompt; the other 3 stay until the end.
   EXPECT_EQ(ring.evicted_blocks, 4);
   EXPECT_EQ(ring.evicted_tokens, holes.evicted_tokens);
   EXPECT_GT(holes.evicted_blocks, 20);

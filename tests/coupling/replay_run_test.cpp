@@ -1,5 +1,5 @@
-// Runs with requests that follow a replayed policy: the ledger compared with the token level's own sets, footprint
-// with replay, and what a scenario may ask for.
+// Runs with requests that follow a replayed policy: the ledger compared with the policy's own token sets, counted runs
+// with replays, and what a scenario may contain.
 #include <gtest/gtest.h>
 #include <map>
 
@@ -35,7 +35,7 @@ TEST(Replay, LedgerIsTheTokenLevelsOwnCount) {
   }
 }
 
-/// The recordings beside the short trace of tests/golden/replay are the golden inputs.
+/// The recordings next to the short trace of tests/golden/replay are the golden inputs.
 TEST(Replay, GoldenRecordingsAreTheGoldenInputs) {
   for (const std::string name : {"A", "E"}) {
     const auto json = io::open_attention(kInputs + name + ".json");
@@ -54,7 +54,7 @@ std::string everything(const runs::RunResult& r) {
   return runs::report_json(r) + runs::requests_csv(r) + runs::timeline_csv(r);
 }
 
-/// Fast and naive, tight pools with many preemptions: every output the same bytes.
+/// Fast and naive runs, in tight pools with many preemptions: every output has the same bytes.
 TEST(Replay, FastEqualsNaive) {
   const auto recording = random_recording(2, 3, 150);
   const auto trace = short_trace(40, 150, 300'000);
@@ -92,7 +92,7 @@ TEST(Replay, FastEqualsNaive) {
   EXPECT_GT(freed, 1000);
 }
 
-/// What a positional policy keeps is known from lengths; replayed on a recording it is the same run.
+/// The kept tokens of a positional policy follow from lengths; a replay on a recording gives the same run.
 TEST(Replay, EqualsFootprintBlockByBlock) {
   const auto recording = random_recording(2, 2, 700);
   struct Source final : core::CourseSource {
@@ -158,7 +158,7 @@ TEST(Replay, EqualsFootprintBlockByBlock) {
   EXPECT_GT(runs, 15);
 }
 
-/// What was recorded beyond a request is not its future: its run is that of a recording that ends with it.
+/// Tokens recorded beyond a request are not its future: the run equals that of a recording that ends with the request.
 TEST(Replay, BoundsKnowTheRequestAlone) {
   Random random(6, "beyond");
   std::vector<attention::Rows> rows;
@@ -173,7 +173,7 @@ TEST(Replay, BoundsKnowTheRequestAlone) {
                                        {"eviction", policy},
                                        {"memory.pool_tokens", "400"},
                                        {"memory.allocator", "paged:block_tokens=1"}});
-    // Of the same prompt one is shorter: the longer one's end is not its future either.
+    // Of two requests with one prompt, the end of the longer one is not the shorter one's future either.
     const auto run = [&](const std::shared_ptr<const attention::Recording>& recording,
                          const std::vector<std::array<std::int32_t, 2>>& lengths) {
       const auto result =
@@ -185,7 +185,7 @@ TEST(Replay, BoundsKnowTheRequestAlone) {
   }
 }
 
-/// Of several runs on several threads each trajectory is worked out once, and nothing of a report shows it.
+/// In several runs on several threads, each trajectory is computed once, and no report shows the difference.
 TEST(Replay, RunsShareWhatAPolicyDoes) {
   const auto trace = short_trace(24, 40, 50'000);
   const auto recording = io::open_attention(kInputs + "A.json").value();
@@ -213,7 +213,7 @@ TEST(Replay, RunsShareWhatAPolicyDoes) {
   EXPECT_LE(computed, 24);
 }
 
-/// A batch has it by its inputs, which forget it with the recording.
+/// The runs of a batch share trajectories through its inputs, which free them with the recording.
 TEST(Replay, ABatchSharesItByItsInputs) {
   runs::InputReaders readers;
   readers.open_recording = [](const std::string&) { return io::open_attention(kInputs + "A.json"); };

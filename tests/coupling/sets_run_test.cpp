@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kPrompt = 60;
 
-/// What the policy keeps of the small model's recording, as a file would have it.
+/// The tokens that the policy keeps of the small model's recording, in the form of a file.
 attention::RecordedLayers sets_of(const attention::Recording& recording, const std::string& policy,
                                   std::int64_t prompt = kPrompt) {
   attention::RecordedLayers out{.prompt = prompt, .layers = {}};
@@ -34,7 +34,7 @@ runs::RunOptions with_sets(attention::RecordedLayers sets) {
   return how;
 }
 
-/// Requests of one prompt, some as long as the recording allows: 150 tokens, and the one that is sampled last.
+/// Requests with one prompt, some as long as the recording allows: 150 tokens, and one more that is sampled last.
 traces::Trace trace_of_prompt(std::int64_t requests) {
   Random random(3, "one prompt");
   traces::Trace trace = trace_of(requests, 90);
@@ -45,7 +45,7 @@ traces::Trace trace_of_prompt(std::int64_t requests) {
   return trace;
 }
 
-/// Sets that a policy left are the policy, replayed: one run, block by block.
+/// A run with the sets that a policy kept equals a replay of this policy, block by block.
 TEST(SetsRuns, EqualTheReplay) {
   const auto trace = trace_of_prompt(12);
   const auto recording = options().open_recording("").value();
@@ -97,7 +97,7 @@ TEST(SetsRuns, SayWhatTheyNeed) {
   refused(others + "request 1 has 60 and 93; the same holds for 2 requests", trace, with_sets(sets));
   trace.input_tokens[0] = 59;
   refused(others + "request 0 has 59 and 92; the same holds for 3 requests", trace, with_sets(sets));
-  // One that is turned away needs no sets.
+  // A rejected request needs no sets.
   trace = trace_of_prompt(5);
   trace.input_tokens[2] = 250;
   refused(others + "request 2 has 250", trace, with_sets(sets));

@@ -1,5 +1,5 @@
-// Runs with a format that reads a side file: what is stored is what codecs with that file store; a file with equal
-// layers is like a number of bytes per token; a file that does not fit the model is reported in one line.
+// Runs with a format that reads a side file: the stored bytes are those of codecs with that file; a file with equal
+// layers equals a number of bytes per token; a file that does not fit the model is reported in one line.
 #include <gtest/gtest.h>
 
 #include "tests/coupling/stored_run.h"
@@ -38,7 +38,7 @@ SideData bases(const Ranks& ranks, std::size_t group) {
   return out;
 }
 
-/// Tables of 2 to 5 bits, another in each layer.
+/// Tables of 2 to 5 bits, a different one in each layer.
 SideData tables(Random& random) {
   SideData out;
   out.file = "x.side";
@@ -81,7 +81,7 @@ std::string figures(const Result<runs::RunResult>& result) {
   return result.ok() ? test::figures(result.value()) : result.error().to_string();
 }
 
-/// Of all layers together, after the prompt and after each step.
+/// Compares the bytes of all layers together, after the prompt and after each step.
 void expect_stored(const std::string& text, const SideData& side, Random& random) {
   const std::int64_t prompt = random.between(20, 50);
   const auto stored = test::stored_in_run(scenario_with(text, {{"engine.prefix_cache", "false"}}),
@@ -120,7 +120,7 @@ TEST(SideRuns, WhatIsStoredIsWhatCodecsStore) {
   }
 }
 
-/// Whatever works with widths of tokens works with it, and is the same run.
+/// A file with equal layers works with all that works with bytes per token, and gives the same run.
 TEST(SideRuns, AFileThatIsAlikeInAllLayersIsItsParameters) {
   Random random(3, "alike");
   const traces::Trace trace = test::random_trace(random, {.requests = 80, .hash_block = 4});
@@ -180,8 +180,8 @@ TEST(SideRuns, LayersHaveWidthsOfTheirOwn) {
   }
 }
 
-/// Half of the layers, each with a head less: what another model stores is a width of this run, and the others store
-/// nothing.
+/// Half of the layers, each with one head less: the bytes per token of the smaller model are used in this run, and the
+/// other layers store nothing.
 TEST(SideRuns, ASmallerModelIsAWidth) {
   Random random(5, "smaller");
   const traces::Trace trace = test::random_trace(random, {.requests = 60, .hash_block = 4});

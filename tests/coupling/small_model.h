@@ -59,7 +59,7 @@ inline std::shared_ptr<const attention::Recording> recorded_tensors() {
       std::vector<attention::LayerTensors>(kLayers, std::move(tensors)));
 }
 
-/// `windows`: of each layer; 0: none.
+/// `windows`: the window of each layer; 0: none.
 inline runs::RunOptions options(
     const std::vector<std::int64_t>& windows = std::vector<std::int64_t>(kLayers, 0),
     const std::shared_ptr<const attention::Recording>& recording = recorded_rows()) {
@@ -109,7 +109,7 @@ inline runs::RunResult run(Values values, bool recorded, bool naive, const trace
   return std::move(result.value());
 }
 
-/// All figures, without the sentences of the run about itself.
+/// All figures, without the run's sentences about itself.
 inline std::string figures(runs::RunResult r) {
   r.scenario = resolved({}).value();
   r.warnings.clear();
@@ -118,7 +118,7 @@ inline std::string figures(runs::RunResult r) {
   return runs::report_json(r) + runs::requests_csv(r) + runs::timeline_csv(r);
 }
 
-/// All requests are served, the fast run equals the naive one, and its ledger adds up at the peak.
+/// Checks that all requests are served, that fast and naive runs are equal, and that the ledger adds up at the peak.
 inline void expect_twins(const runs::RunResult& fast, const runs::RunResult& naive, std::int64_t requests) {
   EXPECT_EQ(fast.completed, requests);
   EXPECT_EQ(runs::report_json(fast), runs::report_json(naive));
@@ -127,7 +127,7 @@ inline void expect_twins(const runs::RunResult& fast, const runs::RunResult& nai
   EXPECT_EQ(std::accumulate(peak.begin(), peak.end(), std::int64_t{0}), fast.memory->capacity_bytes);
 }
 
-/// Figures that are whole numbers, and those of each request: they do not depend on the size of cells.
+/// Figures that are whole numbers, and those of each request; they do not depend on the size of cells.
 inline std::string whole_figures(const runs::RunResult& r) {
   std::string out = runs::requests_csv(r);
   for (const std::int64_t figure : {r.evicted_tokens, r.evicted_blocks, r.compactions, r.compaction_bytes,

@@ -43,7 +43,7 @@ inline runs::RunOptions options_with(std::int64_t layers, std::int64_t heads, st
   return out;
 }
 
-/// All figures, without the sentences of the run about itself.
+/// All figures, without the run's sentences about itself.
 inline std::string figures(runs::RunResult r) {
   r.scenario = resolved({}).value();
   r.warnings.clear();
@@ -69,8 +69,8 @@ class Stored final : public core::Observer {
   bool ended_{false};
 };
 
-/// For a prompt that is computed in `steps` steps: one entry after each of them, and after each output token but the
-/// last, which ends the request.
+/// For a prompt that is computed in `steps` steps: one entry after each step, and one after each output token except
+/// the last one, which ends the request.
 inline std::unique_ptr<Stored> stored_in_run(const Values& values, std::int32_t prompt, std::int32_t output,
                                              runs::RunOptions how, std::int32_t prompt_steps = 1) {
   traces::Trace trace;
@@ -93,7 +93,7 @@ inline std::unique_ptr<Stored> stored_in_run(const Values& values, std::int32_t 
   return stored;
 }
 
-/// One codec per layer, all fed with the same numbers; the prompt is complete.
+/// One codec per layer, all with the same numbers; the prompt is complete.
 class LayerCodecs {
  public:
   LayerCodecs(const formats::FormatChoice& format, std::int64_t layers, formats::test::Layer layer,
@@ -111,7 +111,7 @@ class LayerCodecs {
       codec->end_step();
     }
   }
-  /// Drops it in all heads that still store it.
+  /// Drops the token in all heads that still store it.
   void drop_position(std::int64_t position) {
     for (const auto& codec : codecs_)
       for (std::int32_t h = 0; h < codec->shape().kv_heads; ++h) {

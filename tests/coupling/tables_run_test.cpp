@@ -51,7 +51,7 @@ TEST(TablesRuns, FastEqualsNaive) {
   EXPECT_GT(returned, 1000);
 }
 
-/// Layers with windows keep what these show, the policy decides about the others: both ways of stepping.
+/// Layers with windows keep what the windows show, the policy decides about the others; fast and step by step.
 TEST(TablesRuns, WindowsBesideAPolicyFastEqualsNaive) {
   const auto trace = trace_of(40, 150);
   const auto hybrid = options({12, 40, 0, 12});
@@ -74,7 +74,7 @@ TEST(TablesRuns, WindowsThatShowEverythingChangeNothing) {
   const auto wide = options({400, 0, 300, 0});
   for (const Case& c : kCases) {
     if (std::string(c.policy).find("compact") == std::string::npos) continue;
-    // The policy decides about layers 1 and 3 alone: with windows so wide the others keep everything.
+    // The policy only decides about layers 1 and 3: with windows that wide, the other layers keep everything.
     const auto some = run(scenario_with(c.policy, "layer", "3000"), c.recorded, false, trace, wide);
     const auto all = run(scenario_with(c.policy, "layer", "3000"), c.recorded, false, trace);
     EXPECT_LT(some.evicted_tokens, all.evicted_tokens) << c.policy;
@@ -82,8 +82,8 @@ TEST(TablesRuns, WindowsThatShowEverythingChangeNothing) {
   }
 }
 
-/// One request, counted by hand: after n tokens a layer with a window of W has the last W - 1, one without what the
-/// policy keeps. The pool is as large as what is held at the peak, in blocks of one layer.
+/// One request, counted by hand: after n tokens, a layer with a window of W keeps the last W - 1, a layer without one
+/// keeps what the policy keeps. The pool is as large as the memory held at the peak, in blocks of one layer.
 TEST(TablesRuns, WindowsBesideAPolicyByHand) {
   traces::Trace one;
   one.arrival_ns = {0};
@@ -93,11 +93,11 @@ TEST(TablesRuns, WindowsBesideAPolicyByHand) {
   const std::vector<std::int64_t> windows{12, 0, 0, 33};
   const auto with = [&](const char* policy, std::int64_t (*kept)(std::int64_t)) {
     const auto result = run(scenario_with(policy, "layer", "3000"), false, false, one, options(windows));
-    // Live cells over time: the prompt in one step, then a step a token, each of its own length; so sums are compared
-    // by way of what requests dropped, which has no time in it.
+    // Live cells over time: the prompt in one step, then one step per token, with different durations; so the sums of
+    // dropped tokens are compared, which do not depend on time.
     std::int64_t dropped = 0;
     std::int64_t before = 4 * 64;
-    for (std::int64_t n = 64; n < 143; ++n) {  // drops follow each token but the last
+    for (std::int64_t n = 64; n < 143; ++n) {  // tokens are dropped after each token except the last
       std::int64_t live = 0;
       for (const std::int64_t window : windows) live += window > 0 ? std::min(n, window - 1) : kept(n);
       dropped += before - live;
@@ -138,7 +138,7 @@ TEST(TablesRuns, WindowsAreFollowedWithTablesAlone) {
     }
 }
 
-/// Where every layer has a window, the policy has nothing to decide.
+/// If every layer has a window, the policy has nothing to decide.
 TEST(TablesRuns, WindowsEverywhereLeaveThePolicyNothing) {
   const auto trace = trace_of(30, 150);
   const auto windows = options({20, 20, 20, 20});
@@ -153,7 +153,7 @@ TEST(TablesRuns, WindowsEverywhereLeaveThePolicyNothing) {
   EXPECT_EQ(runs::requests_csv(result).substr(0, 400).find("rejected"), std::string::npos);
 }
 
-/// What a recording says of counted policies changes nothing but what is known of quality.
+/// With counted policies, a recording changes nothing except what is known about quality.
 TEST(TablesRuns, CountedIsReplayed) {
   const auto trace = trace_of(30, 150);
   for (const char* policy :
@@ -195,7 +195,7 @@ TEST(TablesRuns, AlikeLayersNeedNoTables) {
   }
 }
 
-/// One request, by hand: after the prompt each layer holds the blocks of its own capacity.
+/// One request by hand: after the prompt, each layer holds the blocks of its own capacity.
 TEST(TablesRuns, PyramidHoldsWhatEachLayerKeeps) {
   traces::Trace trace = trace_of(1, 60);
   trace.input_tokens = {120};

@@ -1,4 +1,4 @@
-// Runs of policies that go by lots or positions in no closed form: on any model, without a recording.
+// Runs of policies that decide at random or by position, without a closed form: on any model, without a recording.
 #include <gtest/gtest.h>
 
 #include "tests/coupling/settled.h"
@@ -15,7 +15,7 @@ constexpr const char* kPolicies[]{
     "expr:score=\"age<30||layer<2\",budget=20,scope=layer",
 };
 
-/// What was recorded changes nothing: the run is that with a recording of the model, block by block.
+/// A recording changes nothing: the run equals that with a recording of the model, block by block.
 TEST(UnrecordedRuns, AreThoseWithAnyRecording) {
   const auto trace = trace_of(40, 150);
   std::int64_t preemptions = 0;
@@ -37,7 +37,7 @@ TEST(UnrecordedRuns, AreThoseWithAnyRecording) {
   EXPECT_GT(returned, 500);
 }
 
-/// Layers with windows keep what these show, and the policy decides about the others.
+/// Layers with windows keep what the windows show, and the policy decides about the others.
 TEST(UnrecordedRuns, DecideBesideWindows) {
   const auto trace = trace_of(40, 150);
   const auto how = options({0, 20, 0, 20});
@@ -81,7 +81,7 @@ TEST(UnrecordedRuns, AreOfAnyRankWhereAllKeepAlike) {
     }
 }
 
-/// Others have to share their tables.
+/// Other policies need ranks that share tables.
 TEST(UnrecordedRuns, RanksThatKeepOtherTokensNeedTablesOfAll) {
   const auto trace = trace_of(4, 50);
   const auto error_with = [&](const std::string& table, const std::string& path) {

@@ -1,5 +1,5 @@
-// Runs in which tokens go and what stays is encoded: layers with a window beside others (window_format), policies by
-// positions, and policies that keep something beside each token.
+// Runs in which tokens are dropped and the rest is encoded: layers with a window among others (window_format), policies
+// by position, and policies that store data with each token.
 #include <gtest/gtest.h>
 
 #include "tests/coupling/stored_run.h"
@@ -56,8 +56,8 @@ std::string error_of(Values values, const Values& more, std::int64_t window) {
   return result.ok() ? std::string() : result.error().to_string();
 }
 
-/// Layers with a window keep 12 tokens of 2 bytes an element. The others: groups of 8 tokens in a byte an element, each
-/// with a scale and a zero point of 2 bytes a channel; tokens of a group that is not whole in 2 bytes an element.
+/// Layers with a window keep 12 tokens with 2 bytes per element. In the others, groups of 8 tokens have a byte per
+/// element, and a scale and zero point of 2 bytes per channel; tokens of an incomplete group have 2 bytes per element.
 TEST(WindowFormatRuns, WindowsWholeAndTheOthersEncodedByHand) {
   for (const std::string windows : {"native", "bf16", "full"}) {
     for (const std::int64_t prompt : {5, 9, 40}) {
@@ -77,8 +77,8 @@ TEST(WindowFormatRuns, WindowsWholeAndTheOthersEncodedByHand) {
   }
 }
 
-/// The seeds' composition: windows in full, the others layered SVD. A prompt of 40 leaves a chunk of 36 and 4 exact
-/// tokens; then each tenth pending token makes a chunk of 6.
+/// The combination in the design notes: windows exact, the other layers in layered SVD. A prompt of 40 leaves a chunk
+/// of 36 and 4 exact tokens; after that, every ten pending tokens give a chunk of 6.
 TEST(WindowFormatRuns, WindowsWholeAndTheOthersLayered) {
   const auto stored = test::stored_in_run(
       scenario_with("layered:window=9,keep_recent=4,rank=2,factor_v=true", "native", "full"), 40, 30,
@@ -99,9 +99,9 @@ TEST(WindowFormatRuns, WindowsWholeAndTheOthersLayered) {
   EXPECT_GT(chunks.size(), 4U);
 }
 
-/// Evict, then encode what stays: H2O keeps 30 tokens of the layers without a window, and 4 bytes beside each of their
-/// heads' tokens; windows are out of its reach. Of nvfp4 a head's token takes twice 16 codes and 2 scales, and a layer
-/// has a scale of 4 for its keys and one for its values.
+/// Evicts, then encodes the rest: H2O keeps 30 tokens in the layers without a window, and 4 bytes with each of their
+/// heads' tokens; it does not apply to windows. With nvfp4, a head's token takes twice 16 codes and 2 scales, and a
+/// layer has a scale of 4 bytes for its keys and one for its values.
 TEST(WindowFormatRuns, APolicyDecidesAboutTheOtherLayers) {
   const auto stored = test::stored_in_run(scenario_with("nvfp4", "int8:group=32,scale_bytes=2,zero_bytes=0",
                                                         "h2o:hh=14,recent=16,placement=compact"),
@@ -113,7 +113,7 @@ TEST(WindowFormatRuns, APolicyDecidesAboutTheOtherLayers) {
   }
 }
 
-/// A policy's numbers beside tokens are metadata from the chunk of the prompt that writes these tokens on.
+/// The data that a policy stores with tokens is metadata from the prompt chunk on that writes these tokens.
 TEST(WindowFormatRuns, WhatAPolicyKeepsIsMetadataAtOnce) {
   const Values values = scenario_with("nvfp4", "none", "h2o:hh=14,recent=16,placement=compact");
   const auto stored = test::stored_in_run(values, 100, 10, options(0), 2);
@@ -125,7 +125,7 @@ TEST(WindowFormatRuns, WhatAPolicyKeepsIsMetadataAtOnce) {
   }
 }
 
-/// Codecs that get every dropped token, layer by layer: the ledger of a positional policy counts the same.
+/// The ledger with a positional policy equals codecs that are told about every dropped token, layer by layer.
 TEST(WindowFormatRuns, WhatPositionsLeaveIsWhatCodecsStore) {
   struct Case {
     std::string eviction;
@@ -227,7 +227,7 @@ TEST(WindowFormatRuns, WhatCannotBeIsSaid) {
   EXPECT_NE(
       error_of(values, {}, 0).find("no layer of the model has a sliding window. Use window_format=none"),
       std::string::npos);
-  // Without a format of their own, windows change nothing.
+  // Without a format of their own, windows make no difference.
   EXPECT_EQ(error_of(scenario_with("layered", "none", "full"), {}, kWindow), "");
 }
 

@@ -1,4 +1,4 @@
-// Courses that are counted against a table of cells that is walked, and runs of requests that follow them.
+// Counted courses compared with a table of cells that is followed cell by cell, and runs of requests that follow them.
 #include "simulator/courses/counted_course.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ using core::CourseShape;
 using core::HeldCells;
 using core::KeptCount;
 
-/// A table of `units` units, cell by cell: true if the unit keeps it.
+/// A table of `units` units, followed cell by cell: true if the unit keeps a token there.
 struct Table {
   explicit Table(std::size_t count = 1) : units(count) {}
   std::vector<std::vector<bool>> units;
@@ -69,14 +69,14 @@ void expect_same(const HeldCells& a, const HeldCells& b, std::int64_t n) {
   EXPECT_EQ(a.padding + a.internal, 0) << n;
 }
 
-/// Tokens kept after n, computed a second time.
+/// Second implementation of the number of tokens kept after n.
 std::int64_t kept_after(const KeptCount& count, std::int64_t n, std::int64_t prompt) {
   std::int64_t kept = std::min(prompt, count.budget);
   for (std::int64_t i = prompt; i < n; ++i) kept = count.once ? kept + 1 : std::min(kept + 1, count.budget);
   return kept;
 }
 
-/// A queue of later tokens: the oldest are dropped as soon as they are a full round.
+/// A queue of later tokens: the oldest ones are dropped when they are a full round.
 TEST(KeptCount, ThinsLaterTokensInRounds) {
   for (const core::Thinning thinning :
        {core::Thinning{0, 1, 0}, core::Thinning{0, 4, 3}, core::Thinning{5, 4, 1}, core::Thinning{3, 16, 15}})
@@ -84,7 +84,7 @@ TEST(KeptCount, ThinsLaterTokensInRounds) {
       constexpr std::int64_t kPrompt = 10;
       const KeptCount count{.budget = budget, .once = true, .thinning = thinning};
       std::int64_t kept = std::min(budget, kPrompt);
-      std::int64_t whole = 0;  // later tokens that no round took yet
+      std::int64_t whole = 0;  // later tokens that are not part of a round yet
       for (std::int64_t n = kPrompt; n < 100; ++n) {
         EXPECT_EQ(count.of(n, kPrompt), kept) << n;
         ++kept;
@@ -98,7 +98,7 @@ TEST(KeptCount, ThinsLaterTokensInRounds) {
 /// Tokens that each unit keeps after n: [unit][n - prompt].
 using Kept = std::vector<std::vector<std::int64_t>>;
 
-/// In each unit the oldest tokens go.
+/// In each unit, the oldest tokens are dropped.
 class Oldest final : public core::Drops {
  public:
   Oldest(Kept kept, std::int64_t prompt) : kept_(std::move(kept)), prompt_(prompt), units_(kept_.size(), 1) {}
@@ -143,7 +143,7 @@ void compare(const Course& course, const Kept& kept_by, Table& table) {
     expect_same(course.settled(n) + course.returned_cells(n), before.states(block, shape.final_tokens - n),
                 n);
     expect_same(course.settled(n), table.states(block, shape.final_tokens - n), n);
-    // What is held and written is the table.
+    // The held and written slots are those of the table.
     EXPECT_EQ(course.read_tokens(n),
               shape.reads_holes ? table.size() : ceil_div(course.settled(n).live, units));
     Table next = table;
@@ -156,7 +156,7 @@ void compare(const Course& course, const Kept& kept_by, Table& table) {
     EXPECT_EQ(course.grant(n), granted) << n;
     table = next;
   }
-  // Alike steps are equal, and their number is right.
+  // Steps counted as alike must be equal, and their number right.
   const auto during = [&](std::int64_t m) { return course.settled(m) + course.grant(m); };
   const auto read = [&](std::int64_t m) { return course.read_tokens(m + 1) - course.read_tokens(m); };
   for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n) {
@@ -169,7 +169,7 @@ void compare(const Course& course, const Kept& kept_by, Table& table) {
   }
 }
 
-/// `counts`: of each unit of the table. Told by counts, and by what goes.
+/// `counts`: of each unit of the table. The course is made from counts, and from drops.
 void compare(const CourseShape& shape, const std::vector<KeptCount>& counts, Table& table) {
   std::vector<core::CountedUnits> given;
   Kept kept;
@@ -211,7 +211,7 @@ TEST(CountedCourse, EqualsATableOfCells) {
   EXPECT_GT(compactions, 5000);
 }
 
-/// Whatever each unit keeps, nothing too.
+/// Units may keep any number of tokens, including none.
 TEST(GatheredCourse, EqualsATableOfCells) {
   std::int64_t compactions = 0;
   for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
@@ -231,7 +231,7 @@ TEST(GatheredCourse, EqualsATableOfCells) {
     compare(*core::make_gathered_course(shape, std::make_shared<Oldest>(kept, shape.prompt)), kept, table);
     if (HasFailure()) return;
     compactions += table.compactions;
-    // Counts of units that all keep the same as the first, and of each unit by itself.
+    // Counts for units that all keep the same as the first one, and for each unit separately.
     const Kept alike(kept.size(), kept[0]);
     const auto told = core::make_course_of_kept(shape, {{kept[0], std::ssize(alike)}});
     Table same(alike.size());
@@ -286,7 +286,7 @@ struct Drawn {
   std::unique_ptr<test::RandomCase> base;
   std::vector<core::CountedUnits> counts;  ///< of the cells of a token
 };
-/// Nothing where the case has no blocks.
+/// Returns nothing if the case has no blocks.
 std::optional<Drawn> draw(std::uint64_t seed) {
   Drawn out{test::draw_case(seed), {}};
   test::RandomCase& c = *out.base;

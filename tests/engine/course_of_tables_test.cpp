@@ -1,4 +1,4 @@
-// Courses of several tables against tables that are followed one by one, each by a course of its own.
+// Courses of several tables compared with the same tables, each of which has a course of its own.
 #include "simulator/courses/course_of_tables.h"
 
 #include <gtest/gtest.h>
@@ -20,17 +20,17 @@ using core::CourseShape;
 using core::HeldCells;
 using core::Placement;
 
-/// Tables one by one; those of a whole make them again.
+/// Tables one by one, to be joined into a course of tables.
 using Singles = std::vector<std::unique_ptr<const Course>>;
 
-/// Equal tables, one by one and together.
+/// Makes equal tables, one by one and joined.
 template <class Make>
 void add_alike(std::int64_t count, Make make, Singles& singles, std::vector<AlikeTables>& parts) {
   for (std::int64_t i = 0; i < count; ++i) singles.push_back(make());
   parts.push_back({make(), count});
 }
 
-/// Which entries of each table are held, and how long it is.
+/// The entries of each table that are held, and its length.
 struct Entries {
   std::set<std::int64_t> held;
   std::int64_t length{0};
@@ -104,7 +104,7 @@ void compare(const CourseShape& shape, const Singles& singles, const Course& who
       cells += static_cast<std::int64_t>(entries[t].held.size()) * q * singles[t]->units();
     }
     ASSERT_EQ(whole.table_slots(n + 1), next * q) << n;
-    ASSERT_EQ(during.sum(), cells) << n;  // every cell of every block that is held is in a state
+    ASSERT_EQ(during.sum(), cells) << n;  // every cell of every held block is in a state
   }
   for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n) {
     const std::int64_t steps = whole.alike_steps(n);
@@ -177,7 +177,7 @@ TEST(CourseOfTables, CountsEachLayer) {
   EXPECT_GT(returned, 1000);
 }
 
-/// Some tables let blocks go, the survivors of others move.
+/// Some tables free blocks, in others the survivors move.
 TEST(CourseOfTables, MixesPlacements) {
   std::int64_t returned = 0;
   std::int64_t both = 0;
@@ -216,8 +216,8 @@ TEST(CourseOfTables, MixesPlacements) {
   EXPECT_GT(both, 50);
 }
 
-/// One table for layers with different counts: all write to the cell after the longest, so it moves as that one alone
-/// would; the cells that others do not keep are holes.
+/// One table for layers with different counts: all write to the cell after the longest layer, so survivors move as
+/// those of the longest layer alone; the cells that the others do not keep are holes.
 TEST(CountedCourse, OfLayersMovesAsTheLongest) {
   std::int64_t moved = 0;
   for (std::uint64_t seed = 1; seed <= 500; ++seed) {

@@ -1,5 +1,5 @@
-// Runs with requests that follow courses: fast compared with naive, the ledger with a walk over every cell of every
-// running request, and positional policies given in both ways.
+// Runs with requests that follow courses: fast runs compared with naive ones, the ledger with a walk over every cell of
+// every running request, and positional policies given as a keep rule and as courses.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -139,7 +139,7 @@ class Recount final : public core::Observer {
   std::map<RequestId, Member> running_;
 };
 
-/// What becomes findable and is given up, in order.
+/// Blocks that are inserted into the cache and blocks that are evicted from it, in order.
 class Publications final : public core::Observer {
  public:
   void on_insert(RequestId r, std::int64_t logical, BlockId block) override {
@@ -169,8 +169,8 @@ CourseCase draw(std::uint64_t seed, bool finds = false) {
   out.placement = random.chance(1, 2) || finds ? core::Placement::kHoles : core::Placement::kReuse;
   if (finds && random.chance(1, 2)) c.prompt_rows = random.between(1, 40);
   if (finds && random.chance(1, 3)) c.replacement = random.chance(1, 2) ? "lru-k" : "ttl:life_s=0.002";
-  // As many cells of a token as any of its requests' drops have: one set of tracks for the whole run. Requests that
-  // find no blocks of others may have tracks of their own, as those of a budget that depends on the prompt.
+  // As many cells per token as the drops of any request have: one set of tracks for the whole run. Requests that cannot
+  // hit blocks of others may have tracks of their own, like those with a budget that depends on the prompt.
   const std::uint64_t tracks_seed = seed * 7919;
   c.metadata_bytes = random.between(0, 2);
   const bool even = random.chance(1, 2);
@@ -193,7 +193,7 @@ CourseCase draw(std::uint64_t seed, bool finds = false) {
   return out;
 }
 
-/// The states by walking the cells of every block: one is kept as long as any of its holders keeps it.
+/// Counts the states by walking the cells of every block: a cell is kept as long as any of its holders keeps it.
 class RecountShared final : public core::Observer {
  public:
   RecountShared(const core::MemoryLayout& layout, const observe::Ledger& ledger)
@@ -250,7 +250,7 @@ class RecountShared final : public core::Observer {
       }
     compare();
   }
-  /// Cells that one holder had dropped and another kept, and cells that all of several holders had dropped; at any
+  /// Cells that one holder had dropped and another kept, and cells that all of several holders had dropped, at any
   /// time.
   std::int64_t kept_by_others{0}, holes_of_several{0};
 
@@ -398,10 +398,10 @@ TEST(CourseRuns, LedgerEqualsWalkingEveryCellOfSharedBlocks) {
   EXPECT_GT(holes_of_several, 100);
 }
 
-/// The table of holders: a row for each request, equal to the ledger at every moment.
+/// The table of holders has a row for each request, and equals the ledger at every moment.
 TEST(CourseRuns, TablesOfHoldersAreTheLedgers) {
   test::Seen seen;
-  for (std::int64_t seed = 2; seed <= test::random_cases(120, 120); seed += 2) {  // those with ids of blocks
+  for (std::int64_t seed = 2; seed <= test::random_cases(120, 120); seed += 2) {  // the cases with block ids
     const CourseCase c = draw(static_cast<std::uint64_t>(seed));
     SCOPED_TRACE("seed " + std::to_string(seed) + " " + c.base->allocator);
     Random random(static_cast<std::uint64_t>(seed), "holders");
@@ -430,7 +430,7 @@ TEST(CourseRuns, TablesOfHoldersAreTheLedgersWherePrefixesAreFound) {
   EXPECT_GT(seen.rows[observe::HeldRow::Kind::kCached], 100);
 }
 
-/// A positional policy that leaves holes, given by the keep rule and by courses: the same run.
+/// A positional policy with holes, given as a keep rule and as courses: both runs are equal.
 TEST(CourseRuns, KeepRuleEqualsCourses) {
   std::int64_t evicting = 0;
   Coverage coverage;

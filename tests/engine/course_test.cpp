@@ -63,7 +63,7 @@ void compare(const CourseShape& shape, const std::shared_ptr<const core::Drops>&
     ASSERT_TRUE(operator_equal(course->settled(n) + course->grant(n), walk.count(whole), "during", n));
     walk.write(n);
   }
-  // Alike steps are equal, and nothing happens inside.
+  // Steps counted as alike are equal, and no event is among them.
   for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n) {
     const std::int64_t steps = course->alike_steps(n);
     ASSERT_GE(steps, 1);

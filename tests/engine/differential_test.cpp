@@ -1,5 +1,5 @@
-// Fast against naive on random problems: every observable number equal. And the ledger against a count that
-// walks every cell after every event. A failure prints the seed, which makes the case again.
+// Fast runs compared with naive runs on random problems: every observable number is equal. The ledger is compared with
+// a count that walks every cell after every event. A failure prints the seed, which recreates the case.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -45,7 +45,7 @@ class Recount final : public core::Observer {
   }
   const observe::Ledger& ledger_;
   const Walker& walker_;
-  bool with_padding_;  // of what is held
+  bool with_padding_;  // of held memory
 };
 
 TEST(Differential, FastEqualsNaive) {
@@ -64,9 +64,9 @@ TEST(Differential, FastEqualsNaive) {
   coverage.print();
 }
 
-/// If no content is shared and no observer needs block ids, the paged pool counts runs of blocks, and the ledger
-/// counts by request. Pools are small, so that a part of what a preempted request left in the cache is handed out
-/// again.
+/// If no content is shared and no observer needs block ids, the paged pool counts runs of blocks, and the ledger counts
+/// by request. Pools are small, so some of the blocks that a preempted request left in the cache are allocated again
+/// before it returns.
 TEST(Differential, FastWithoutBlockIdsEqualsNaive) {
   Coverage coverage;
   for (std::int64_t seed = 1; seed <= test::random_cases(3000); ++seed) {
@@ -111,7 +111,7 @@ TEST(Differential, LedgerEqualsWalkingEveryCell) {
   }
 }
 
-/// What a run by priority does that others do not.
+/// Situations that occur only with priorities.
 class Precedence final : public core::Observer {
  public:
   void on_pass_begin(SimTime /*time*/) override { granted_.clear(); }
@@ -130,7 +130,7 @@ class Precedence final : public core::Observer {
   std::int64_t undone{0}, held_back{0}, idle{0};
 
  private:
-  std::set<RequestId> granted_;  // in the pass
+  std::set<RequestId> granted_;  // blocks granted in this pass
 };
 
 /// A random case with priorities, in memory in which requests stay where they are.
@@ -152,7 +152,7 @@ std::unique_ptr<test::RandomCase> draw_priority_case(std::int64_t seed,
   return c;
 }
 
-/// Everything that is published and evicted, in order; and what a step reads of decoding requests.
+/// Everything that is inserted into the cache and evicted, in order, and the tokens that steps read for decoding.
 class Told final : public core::Observer {
  public:
   void on_insert(RequestId r, std::int64_t logical, BlockId block) override { put('p', r, logical, block); }
@@ -212,8 +212,8 @@ TEST(Differential, FastEqualsNaiveByPriority) {
               static_cast<long long>(seen.idle));
 }
 
-/// Without priorities running requests are in order of arrival: the latest arrival is the youngest, and a preempted
-/// request goes before all others.
+/// If all priorities are equal, running requests are in order of arrival: the latest arrival is the youngest, and a
+/// preempted request goes before all others.
 TEST(Differential, ByPriorityWithoutPrioritiesIsFirstComeFirstServed) {
   Coverage coverage;
   for (std::int64_t seed = 1; seed <= test::random_cases(600, 150); ++seed) {
@@ -222,7 +222,7 @@ TEST(Differential, ByPriorityWithoutPrioritiesIsFirstComeFirstServed) {
     if (c == nullptr) continue;
     c->workload.priority = {};
     c->workload.turns = {};
-    c->replacement.clear();  // a policy gets contents at the end of the walk, not one request after the other
+    c->replacement.clear();  // a policy gets contents at the end of the pass, not one request after the other
     SCOPED_TRACE("seed " + std::to_string(seed) + " " + c->allocator);
     const std::string by_priority = observe_run(*c, false);
     c->scheduler.by_priority = false;
@@ -243,8 +243,8 @@ TEST(Differential, ByPriorityTheLedgerEqualsWalkingEveryCell) {
   }
 }
 
-/// Pages under tensors and blocks of a caching allocator: allocation units that are not of whole tokens, counted in
-/// bytes.
+/// Pages under tensors and blocks of a caching allocator: allocation units that are not whole tokens, counted in bytes.
+/// The fast run must equal the naive one.
 TEST(Differential, FastEqualsNaiveInBytes) {
   Coverage coverage;
   for (std::int64_t seed = 1; seed <= test::random_cases(500, 250); ++seed) {
@@ -275,7 +275,7 @@ TEST(Differential, LedgerEqualsWalkingEveryByte) {
   }
 }
 
-/// One pool for layers with windows and without, with and without ids of blocks.
+/// One pool for layers with windows and layers without, with and without block ids.
 TEST(Differential, FastEqualsNaiveInGroups) {
   Coverage coverage;
   const std::int64_t cases = test::random_cases(1200);
@@ -291,12 +291,12 @@ TEST(Differential, FastEqualsNaiveInGroups) {
   coverage.print();
 }
 
-/// The same where prefixes are found again, of others and of one's own.
+/// The same with prefix hits, on blocks of other requests and on a request's own.
 TEST(Differential, FastEqualsNaiveInGroupsThatFindPrefixes) {
   Coverage coverage;
   for (std::int64_t seed = 1; seed <= test::random_cases(1200); ++seed) {
     const auto c = test::draw_group_case(static_cast<std::uint64_t>(seed), true);
-    c->block_ids = seed % 2 == 0;  // they have some
+    c->block_ids = seed % 2 == 0;  // allocators with prefix hits have ids
     SCOPED_TRACE("seed " + std::to_string(seed) + " " + c->allocator);
     ASSERT_EQ(observe_run(*c, true), observe_run(*c, false, nullptr, &coverage));
   }

@@ -1,4 +1,4 @@
-// memory.allocator=divided: what equal parts do to a run, worked out by hand, and beside a reservation of as much.
+// memory.allocator=divided: the effect of equal parts, worked out by hand, and compared with reserve=max.
 #include <gtest/gtest.h>
 
 #include "simulator/base/random.h"
@@ -12,8 +12,8 @@ using test::try_run;
 
 constexpr const char* kSteps = "latency=affine:base_ns=1000,token_ns=0,context_ns=0";
 
-/// 26 tokens in three parts of 8, two left over. Four requests arrive together: one of 9 tokens fits no part, the last
-/// waits until a part is free.
+/// 26 tokens in three parts of 8, with two left over. Four requests arrive together: one of 9 tokens fits no part, and
+/// the last one waits until a part is free.
 TEST(Divided, APartIsTakenWhole) {
   constexpr std::int64_t kToken = 131072;  // llama-3-8b
   traces::Trace trace;
@@ -29,12 +29,12 @@ TEST(Divided, APartIsTakenWhole) {
     EXPECT_EQ(r.completed, 4);
     EXPECT_EQ(r.rejected, 1) << "8 + 2 - 1 tokens are more than 8";
     EXPECT_EQ(r.preemptions, 0);
-    // Requests 0 and 1 end after two steps; request 4, of one, comes then. Request 2 takes six.
+    // Requests 0 and 1 end after two steps; then request 4 comes, which takes one step. Request 2 takes six.
     EXPECT_EQ(ns_floor(r.records[1].finish.since_start), 2'000);
     EXPECT_EQ(ns_floor(r.records[4].first_scheduled.since_start), 2'000);
     EXPECT_EQ(ns_floor(r.records[4].finish.since_start), 3'000);
     EXPECT_EQ(ns_floor(r.makespan), 6'000);
-    // All parts are taken first at 0: they hold 12 written tokens in the second step, and will 4 + 8 + 7.
+    // All parts are in use from 0 on: in the second step they hold 12 written tokens, and will hold 4 + 8 + 7.
     const auto& peak = r.memory->peak_bytes;
     EXPECT_EQ(peak[index(observe::State::kInternal)], (4 + 0 + 1) * kToken);
     EXPECT_EQ(peak[index(observe::State::kPadding)], 2 * kToken);
@@ -42,7 +42,7 @@ TEST(Divided, APartIsTakenWhole) {
   }
 }
 
-/// Parts as long as the longest request that the model allows are the same as reserve=max of a pool of that size.
+/// Parts of the longest request that the model allows give the same run as reserve=max in a pool of that size.
 TEST(Divided, IsAReservationOfThePart) {
   Random random(11, "divided");
   traces::Trace trace;

@@ -48,7 +48,7 @@ EncodedTokens draw_tokens(Random& random, const CourseShape& shape, std::int64_t
   return out;
 }
 
-/// Blocks by what is in them, filled byte by byte.
+/// Blocks with their contents, filled byte by byte.
 struct Blocks {
   std::int64_t block_bytes;
   std::vector<std::int64_t> used{};
@@ -65,7 +65,7 @@ struct Blocks {
   }
 };
 
-/// Of what is stored, with room for one token more.
+/// Blocks for the stored bytes, with room for one more token.
 std::int64_t blocks_wanted(const StoredBytes& bytes, std::int64_t token_bytes, std::int64_t block_bytes) {
   Blocks codes{block_bytes}, exact{block_bytes};
   codes.fill(bytes.coded + bytes.metadata);
@@ -94,7 +94,7 @@ void walk(const CourseShape& shape, const EncodedTokens& tokens, Walked& seen) {
   ASSERT_EQ(granted.tail, granted.sum() - granted.reserved);
 
   std::vector<HeldCells> during;  // while token prompt + i is written
-  std::vector<bool> changes;      // is anything granted for that step, or back before it?
+  std::vector<bool> changes;      // true if blocks were granted for that step, or freed before it
   for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n) {
     const StoredBytes now = stored(n);
     // The states of `blocks` blocks.
@@ -135,7 +135,7 @@ void walk(const CourseShape& shape, const EncodedTokens& tokens, Walked& seen) {
     ASSERT_EQ(course->settled(n), states(held)) << n;
     ASSERT_EQ(course->dropped_cells(n), now.dropped_cells);
     ASSERT_EQ(course->read_tokens(n), ceil_div(now.total(), token));
-    // The next token, and what its step encodes.
+    // The next token, and the tokens that its step encodes.
     const std::int64_t settled = held;
     held = std::max(held, blocks_wanted(now, token, block));
     if (n + 1 < shape.final_tokens) held = std::max(held, blocks_wanted(stored(n + 1), token, block));
@@ -144,13 +144,13 @@ void walk(const CourseShape& shape, const EncodedTokens& tokens, Walked& seen) {
     ASSERT_EQ(course->settled(n) + course->grant(n), states(held)) << n;
     seen.granted += held - settled;
     seen.several += held - settled > 1 ? 1 : 0;
-    // The token has a slot in that step, encoded or not.
+    // In that step the token has a slot, encoded or not.
     ASSERT_GE((course->settled(n) + course->grant(n)).reserved, token) << n;
     ASSERT_LE(held, ceil_div(shape.final_tokens, shape.alloc_unit_tokens) + core::kEncodedBlocksBeyond);
     during.push_back(states(held));
     changes.push_back(moved.has_value() || held > settled);
   }
-  // Alike steps are equal, and their number is right.
+  // Steps counted as alike are equal, and their number is right.
   for (std::size_t i = 0; i < during.size(); ++i) {
     const std::int64_t n = shape.prompt + static_cast<std::int64_t>(i);
     std::int64_t steps = 1;
@@ -182,8 +182,8 @@ TEST(EncodedCourse, EqualsBlocksFilledByteByByte) {
     EXPECT_GT(count, 100);
 }
 
-/// The same for what codecs store for requests of random lengths, from lengths: every member that encodes tokens
-/// later.
+/// The same for the bytes that codecs store for requests of random lengths, computed from lengths: every member that
+/// encodes tokens later.
 TEST(EncodedCourse, EveryCodecEqualsBlocksFilledByteByByte) {
   const model::ModelShape shape{.name = "small",
                                 .source = "test",
@@ -223,8 +223,8 @@ TEST(EncodedCourse, EveryCodecEqualsBlocksFilledByteByByte) {
   }
 }
 
-/// Tokens of 8 bytes in blocks of 2, groups of 4 encoded in 2 bytes each and a scale of 2 for all of them: a prompt of
-/// 9 in 5 blocks becomes 2 x (8 + 2) bytes in 2 blocks, and a token of 8 with room for the next in one more.
+/// Tokens of 8 bytes in blocks of 2; groups of 4 are encoded in 2 bytes per token and one scale of 2 bytes: a prompt of
+/// 9 in 5 blocks becomes 2 x (8 + 2) bytes in 2 blocks, and a token of 8 with room for the next one in one more.
 TEST(EncodedCourse, WorkedByHand) {
   CourseShape shape;
   shape.placement = core::Placement::kCompact;
@@ -243,12 +243,12 @@ TEST(EncodedCourse, WorkedByHand) {
   EXPECT_EQ(course->compaction(9)->alloc_units, 3);
   EXPECT_EQ(course->compaction(9)->kept_cells, 0);
   EXPECT_EQ(course->settled(9), (HeldCells{.live = 24, .reserved = 20, .metadata = 4}));
-  EXPECT_EQ(course->grant(9).sum(), 16);  // room for token 10 beside token 9
+  EXPECT_EQ(course->grant(9).sum(), 16);  // room for token 10 in addition to token 9
   EXPECT_EQ(course->table_slots(10), 8);
   EXPECT_EQ(course->read_tokens(9), 4);  // 28 bytes
   EXPECT_EQ(course->grant(10).sum(), 0);
   EXPECT_EQ(course->settled(11), (HeldCells{.live = 40, .reserved = 8, .tail = 12, .metadata = 4}));
-  // Four tokens of the tail have become 10 bytes: 30 in 2 blocks, and one with room for the last token.
+  // Four tokens of the tail became 10 bytes: 30 bytes in 2 blocks, and one block with room for the last token.
   ASSERT_TRUE(course->compaction(12));
   EXPECT_EQ(course->compaction(12)->alloc_units, 3);
   EXPECT_EQ(course->settled(12), (HeldCells{.live = 24, .reserved = 8, .tail = 10, .metadata = 6}));

@@ -1,5 +1,5 @@
-// Several replicas on one clock: the fast ones do what the naive ones do, with every router and every latency from none
-// to long. (tests/oracle has the numbers from a second implementation, prefix-affine and two-choices aside.)
+// Several replicas on one clock: fast replicas act like naive ones, with every router and latencies from none to long.
+// (tests/oracle has the numbers from a second implementation, except for prefix-affine and two-choices.)
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -78,7 +78,7 @@ TEST(Fleet, ReplicasThatNothingJoinsDoTheSameOnAnyNumberOfThreads) {
 }
 
 TEST(Fleet, PrefixAffineFollowsTheCacheUntilTheFleetIsOutOfBalance) {
-  // Two families of prompts, one after the other, with time between.
+  // Two families of prompts, one after the other, with time between them.
   traces::Trace trace;
   trace.prefix.block_tokens = 8;
   trace.prefix.offsets.push_back(0);
@@ -98,19 +98,19 @@ TEST(Fleet, PrefixAffineFollowsTheCacheUntilTheFleetIsOutOfBalance) {
                            "fleet=replicas=2,router=" + router, "latency=affine:base_ns=1000"});
     return runs::run_scenario(scenario, trace, {}).value().replica_of;
   };
-  // All go to replica 0: the second family finds nothing anywhere, and both are idle.
+  // All go to replica 0: the second family finds no cached prompt, and both replicas are idle.
   EXPECT_EQ(replicas_of("prefix-affine"), std::vector<std::int32_t>(12, 0));
   EXPECT_EQ(replicas_of("round-robin"), (std::vector<std::int32_t>{0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1}));
-  // All at one time: the first goes to replica 0, the others of its family hit nothing yet and go by load.
+  // All at one time: the first request goes to replica 0; the others of its family find nothing yet, so load decides.
   std::fill(trace.arrival_ns.begin(), trace.arrival_ns.end(), 0);
   EXPECT_EQ(replicas_of("prefix-affine"), (std::vector<std::int32_t>{0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1}));
-  // Later ones go where their prompt is, until a replica has more than one request more than the other.
+  // Later ones go to the replica with their prompt, until one has two requests more than the other.
   for (std::size_t i = 1; i < 12; ++i) trace.arrival_ns[i] = 500;
   trace.arrival_ns[0] = 0;
   EXPECT_EQ(replicas_of("prefix-affine:balance_abs=1,balance_rel=1")[2], 0);
 }
 
-/// Replicas that have loads and do nothing.
+/// Replicas that have a load and do no work.
 class Standing {
  public:
   explicit Standing(std::int64_t replicas) {
@@ -136,7 +136,7 @@ class Standing {
    private:
     const core::Load& load_;
   };
-  std::map<std::int64_t, core::Load> loads_;  // stay where they are
+  std::map<std::int64_t, core::Load> loads_;  // do not change
   std::vector<std::unique_ptr<core::Replica>> replicas_;
 };
 
@@ -150,7 +150,7 @@ std::string two_choices(std::int64_t choices, const std::string& by, std::uint64
   return "two-choices:choices=" + std::to_string(choices) + ",by=" + by + ",seed=" + std::to_string(seed);
 }
 
-/// One after the other is drawn from a list of all and taken out of it.
+/// Draws replicas one by one from a list of all, removing each.
 std::int64_t naive_two_choices(Random& draws, Standing& fleet, std::int64_t replicas, std::int64_t choices,
                                const std::string& by) {
   std::vector<std::int64_t> left(static_cast<std::size_t>(replicas));
@@ -189,7 +189,7 @@ TEST(Fleet, TwoChoicesIsTheLeastLoadedOfThoseThatAreDrawn) {
   }
 }
 
-/// Requests of the busiest and of the idlest of 64 replicas after 6,400 that all stay.
+/// The numbers of requests on the busiest and the idlest of 64 replicas, after 6,400 that all stay.
 std::pair<std::int64_t, std::int64_t> most_and_least(std::int64_t choices, std::uint64_t seed) {
   Standing fleet(64);
   const auto router = router_of(two_choices(choices, "requests", seed), 64);
@@ -203,7 +203,7 @@ std::pair<std::int64_t, std::int64_t> most_and_least(std::int64_t choices, std::
 
 TEST(Fleet, ASecondChoiceLevelsWhatOneLeavesUneven) {
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
-    // One choice: 100 each, give or take ten. Two: the paper's point; the busiest has a few more than the mean.
+    // One choice: 100 each, give or take ten. Two choices: the busiest has only a few more than the mean.
     const auto [most_of_one, least_of_one] = most_and_least(1, seed);
     EXPECT_GT(most_of_one, 115);
     EXPECT_LT(most_of_one, 150);

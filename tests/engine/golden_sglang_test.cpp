@@ -1,5 +1,5 @@
-// The drivers of SGLang against what the real one did (tests/golden/README.md has the definitions): every column of
-// every row. Of `sched`, both schedulers.
+// The SGLang drivers compared with the behaviour of the real SGLang (tests/golden/README.md has the definitions): every
+// column of every row. For `sched`, both schedulers.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -43,7 +43,7 @@ struct Case {
   std::int64_t decay_steps{600};
 };
 
-/// The first requests of micro with prompts and the tokens of an id divided by `thinner`.
+/// The first requests of micro, with prompts and tokens per id divided by `thinner`.
 traces::Trace thinned(const Case& c) {
   traces::Trace trace = micro();
   const auto count = static_cast<std::size_t>(c.requests);

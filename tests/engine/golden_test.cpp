@@ -1,6 +1,6 @@
-// The scheduler and pool that serve, against what the real vLLM V1 did (tests/golden/README.md has the
-// definitions): every column of every row, by the fast engine over the serving allocator and by the naive
-// engine over the plain one.
+// The scheduler and pool of runs compared with the behaviour of the real vLLM V1 (tests/golden/README.md has the
+// definitions): every column of every row, for the fast engine over the serving allocator and for the naive engine over
+// the plain one.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -20,7 +20,7 @@ const traces::Trace& micro() {
   return trace;
 }
 
-/// Header line and rows, by the driver of the command line.
+/// Header line and rows, from the driver of the command line.
 replays::Tables tables_of(const char* driver, const replays::CacheOptions& options) {
   replays::Tables tables{.wants_steps = true, .requests = {}, .steps = {}};
   bool found = false;
@@ -76,7 +76,7 @@ TEST(GoldenGroups, SeqSwa) {
   EXPECT_GT(evicted, 0);
 }
 
-/// If nothing is ever evicted, blocks that left windows can still be hit: every hit equals that of one group.
+/// If nothing is ever evicted, blocks behind windows can still be hit: every hit equals that with one group.
 TEST(GoldenGroups, AnEndlessPoolFindsWhatOneGroupFinds) {
   replays::CacheOptions options;
   options.block_tokens = 128;
@@ -124,7 +124,7 @@ TEST_P(Golden, Sched) {
     replays::Tables tables = tables_of("sched", options);
     expect_table(c.name + "_req", tables.requests);
     expect_table(c.name + "_step", tables.steps);
-    // Without an observer of steps the engine may delay insertions; the requests must not notice.
+    // If no observer watches steps, the engine may delay insertions; requests must not be affected.
     replays::Tables quiet;
     ASSERT_TRUE(replays::kVllmSched.run(micro(), options, quiet).ok());
     EXPECT_TRUE(quiet.requests == tables.requests) << c.name;

@@ -1,5 +1,5 @@
-// Prefixes found again where layers lie in groups: requests served one at a time against what vLLM V1 was recorded to
-// do, a hit worked out by hand, the same as paged where there is one group, and what is refused. Random lives are in
+// Prefix hits with layer groups: requests served one at a time compared with recorded behaviour of vLLM V1, a hit
+// worked out by hand, equality with paged memory if there is one group, and what is refused. Random lives are in
 // differential_test.cpp, overlays in overlay_test.cpp.
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ namespace {
 using observe::State;
 using test::try_run;
 
-/// Rows of replay `seqswa`, from the events of a run with one request after the other.
+/// Rows of the replay `seqswa`, made from the events of a run with one request after the other.
 class RowsOfRun final : public core::Observer {
  public:
   explicit RowsOfRun(std::size_t groups) : groups_(groups) {}
@@ -75,7 +75,7 @@ class RowsOfRun final : public core::Observer {
   bool decodes_{false}, ended_{false};
 };
 
-/// One layer that sees all, one that sees a window.
+/// One layer that sees everything, one with a window.
 model::ModelShape two_layers(std::int64_t window) {
   model::ModelShape shape{.name = "two", .source = "made up", .layers = 2};
   shape.runs = {{1, {.heads = 1, .key_size = 1, .value_size = 1, .window = 0}},
@@ -83,7 +83,7 @@ model::ModelShape two_layers(std::int64_t window) {
   return shape;
 }
 
-/// All at once, one at a time, in chunks.
+/// All requests arrive at once and run one at a time, in chunks.
 std::vector<replays::SeqRow> rows_of_run(const traces::Trace& trace, const replays::CacheOptions& options,
                                          bool naive) {
   const model::ModelShape shape = two_layers(options.window);
@@ -112,8 +112,8 @@ std::vector<replays::SeqRow> rows_of_run(const traces::Trace& trace, const repla
   return rows.rows;
 }
 
-/// Every column that vLLM was recorded with, block ids included; and on other windows, blocks and chunks what the
-/// driver says, which the recorded file proves.
+/// Every column recorded from vLLM, block ids included; and with other windows, blocks and chunks, the rows of the
+/// driver, which the recorded file proves right.
 TEST(GroupedPrefixes, OneRequestAtATimeIsWhatVllmWasRecordedToDo) {
   const std::string golden = std::string(KVPLAN_SOURCE_DIR) + "/tests/golden/engines/";
   const traces::Trace trace = test::read_mooncake(golden + "micro_trace.jsonl");
@@ -168,10 +168,10 @@ traces::Trace alike(const std::vector<std::int64_t>& arrival_ns, std::int32_t in
   return trace;
 }
 
-/// Gemma-3-27B twice with one prompt of 2,000 tokens, 125 blocks in each of 7 groups, the second time when the first is
-/// long done. At most 124 blocks can be found, 1,984 tokens: all of the group that sees everything, and of each of the
-/// six with a window of 1,024 the last ceil(1,023 / 16) = 64. The first of those, block 60, shows one token less than
-/// it has, and goes when the prompt is whole.
+/// Gemma-3-27B twice with one prompt of 2,000 tokens, 125 blocks in each of 7 groups; the second request comes long
+/// after the first has ended. At most 124 blocks can be hit, 1,984 tokens: all of them in the group that sees
+/// everything, and in each of the six groups with a window of 1,024 the last ceil(1,023 / 16) = 64. The first of those,
+/// block 60, has one token that the window does not show, and is freed when the prompt is complete.
 TEST(GroupedPrefixes, GemmaWorkedByHand) {
   constexpr std::int64_t kCell = 8192;  // of a token in a layer
   constexpr std::int64_t kBlock = 16 * 10 * kCell;
@@ -188,20 +188,20 @@ TEST(GroupedPrefixes, GemmaWorkedByHand) {
     EXPECT_EQ(ns_floor(r.makespan), 13'000);
     EXPECT_EQ(r.evicted_blocks, 6 * 61 + 6);
     EXPECT_EQ(r.warnings, std::vector<std::string>{});
-    // Steps of 1 us: three, seven without any, three.
+    // Steps of 1 us: three, then seven idle ones, then three.
     const auto sum = [&](State s) { return r.memory->mean_bytes[index(s)] * 13; };
     EXPECT_DOUBLE_EQ(sum(State::kLive),
                      ((2000.0 + 2001 + 1984 + 2000 + 2001) * 10 + 5 * 1023 * 52.0) * kCell);
     EXPECT_DOUBLE_EQ(sum(State::kHole), (1 + 2 + 1 + 1 + 2) * 52.0 * kCell);
     EXPECT_DOUBLE_EQ(sum(State::kReserved), (2000.0 + 2 + 1 + 16 + 2 + 1) * 62 * kCell);
-    // What windows left of the first; all its whole blocks when it is done; of these 124 + 6 x 64 are held again.
+    // Blocks that windows of the first freed; all its full blocks when it ends; of these, 124 + 6 x 64 are held again.
     EXPECT_DOUBLE_EQ(sum(State::kCached), (2 * 366 + 7 * 875 + (875 - 508) + 2 * (875 - 508 + 6.0)) * kBlock);
     EXPECT_EQ(r.held[1].most_alloc_units, 508 + 7 + 1);
   }
 }
 
-/// One group without a window: every number of a run is that of paged memory, prefixes of others and of one's own
-/// found.
+/// One group without a window: every number of a run equals that of paged memory, with prefix hits on other requests'
+/// blocks and a request's own.
 TEST(GroupedPrefixes, OneGroupIsPaged) {
   traces::Trace trace;
   trace.prefix.block_tokens = 16;
@@ -245,13 +245,13 @@ TEST(GroupedPrefixes, OneGroupIsPaged) {
   }
 }
 
-/// Replicas that a router asks what they have cached: fast as step by step, in every number.
+/// Replicas with a cache that a router asks about: every number is the same, fast and step by step.
 TEST(GroupedPrefixes, RoutersSeeWhatGroupsHave) {
   traces::Trace trace = alike(std::vector<std::int64_t>(90, 0), 900, 40, 16);
   for (std::int32_t i = 0; i < 90; ++i) {
     trace.arrival_ns[static_cast<std::size_t>(i)] = i * 9'000;
     trace.input_tokens[static_cast<std::size_t>(i)] = 400 + 61 * (i % 9);
-    // Four families of prompts, and an end of its own.
+    // Four families of prompts, each prompt with its own end.
     auto* const ids = trace.prefix.ids.data() + trace.prefix.offsets[static_cast<std::size_t>(i)];
     for (std::uint32_t n = 0; n < 57; ++n)
       ids[n] = static_cast<std::uint32_t>(n < 20 ? i % 4 * 100 : 1000 + i * 100) + n;
@@ -279,7 +279,7 @@ TEST(GroupedPrefixes, RoutersSeeWhatGroupsHave) {
   }
 }
 
-/// simulator/replacement/README.md: its table, and that it has one.
+/// simulator/replacement/README.md has the table that its command gives.
 TEST(GroupedPrefixes, ThePageOfReplacementHasWhatItsCommandGives) {
   if (KVPLAN_SHADOW_MEMORY != 0) GTEST_SKIP() << "a page's numbers are the gate's: minutes with sanitizers";
   const std::string source = KVPLAN_SOURCE_DIR;

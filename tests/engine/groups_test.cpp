@@ -1,5 +1,5 @@
-// One pool for layers with windows and without: worked out by hand, the same as paged where there is one group, and
-// what is refused. Random lives are in differential_test.cpp.
+// One pool for layers with windows and layers without: worked out by hand, equality with paged memory if there is one
+// group, and what is refused. Random lives are in differential_test.cpp.
 #include <gtest/gtest.h>
 
 #include "simulator/modelfile/catalogue.h"
@@ -31,9 +31,9 @@ traces::Trace one(std::int32_t input, std::int32_t output) {
   return trace;
 }
 
-/// Gemma-3-27B: a layer keeps 8,192 bytes of a token, a block of 16 tokens has room for 10 layers, 1,310,720 bytes. A
+/// Gemma-3-27B: a layer stores 8,192 bytes per token, a block of 16 tokens has room for 10 layers, 1,310,720 bytes. A
 /// prompt of 2,000 tokens in one chunk takes 125 blocks in each of 7 groups. When it is written, the next token, at
-/// position 2,000, sees those from 977 on: 61 blocks of each of the six groups with a window are left behind.
+/// position 2,000, sees the tokens from 977 on: in each of the six groups with a window, 61 blocks are behind it.
 TEST(Groups, GemmaWorkedByHand) {
   constexpr std::int64_t kCell = 8192;  // of a token in a layer
   constexpr std::int64_t kBlock = 16 * 10 * kCell;
@@ -47,14 +47,14 @@ TEST(Groups, GemmaWorkedByHand) {
     EXPECT_EQ(r.iterations, 3);
     EXPECT_EQ(r.capacity_bytes, 2001 * kBlock);
     EXPECT_EQ(r.evicted_blocks, 6 * 61);
-    // At the first pass: 125 x 7 blocks and the null block; all but the 62 layers' cells is padding.
+    // At the first pass: 125 x 7 blocks and the null block; everything but the cells of 62 layers is padding.
     const auto& peak = r.memory->peak_bytes;
     EXPECT_EQ(r.memory->peak_time_s, 0);
     EXPECT_EQ(peak[index(State::kReserved)], 2000 * 62 * kCell);
     EXPECT_EQ(peak[index(State::kPadding)], kBlock + 2000 * 8 * kCell);
     EXPECT_EQ(peak[index(State::kFree)], (2000 - 125 * 7) * kBlock);
-    // Three steps of 1 us. In the second and third, tokens 2,000 and 2,001 are written to block 125: of windows 1,023
-    // are live, and holes are what lies before them in blocks from 61 on: tokens 976, then 976 and 977.
+    // Three steps of 1 us. In the second and third, tokens 2,000 and 2,001 are written to block 125. With windows,
+    // 1,023 tokens are live, and the tokens before them in blocks from 61 on are holes: token 976, then 976 and 977.
     const auto mean = [&](State s) { return r.memory->mean_bytes[index(s)] * 3; };
     EXPECT_DOUBLE_EQ(mean(State::kLive), ((2000 + 2001) * 10.0 + 2 * 1023 * 52.0) * kCell);
     EXPECT_DOUBLE_EQ(mean(State::kHole), (1 + 2) * 52.0 * kCell);
@@ -84,8 +84,8 @@ TEST(Groups, GemmaWorkedByHand) {
   }
 }
 
-/// A half of Gemma-3-27B: blocks have room for five layers, and of the seven groups three have that many (two with a
-/// window, one without), four have four.
+/// A half of Gemma-3-27B: blocks have room for five layers. Of the seven groups, three have five layers (two with a
+/// window, one without) and four have four.
 TEST(Groups, AStageOfGemma) {
   constexpr std::int64_t kCell = 8192;
   constexpr std::int64_t kBlock = 16 * 5 * kCell;
@@ -104,7 +104,7 @@ TEST(Groups, AStageOfGemma) {
 }
 
 /// A window of 4,096 on all 32 layers of Mistral-7B: one group. Between two steps at most 4,095 tokens are live, and
-/// their blocks and those of the chunk are all that is held.
+/// only their blocks and those of the chunk are held.
 TEST(Groups, WindowsAlone) {
   const runs::RunResult r =
       try_run(one(20000, 100), {"model=mistral-7b", "memory.pool_blocks=2000", "memory.allocator=grouped",
@@ -114,7 +114,7 @@ TEST(Groups, WindowsAlone) {
   const auto& peak = r.memory->peak_bytes;
   EXPECT_EQ(peak[index(State::kLive)], 4095 * 131072);
   EXPECT_EQ(peak[index(State::kReserved)], 1024 * 131072);
-  // vLLM's bound: ceil((4096 - 1 + 1024) / 16) + 1 = 321 blocks, beside the null block.
+  // vLLM's limit: ceil((4096 - 1 + 1024) / 16) + 1 = 321 blocks, in addition to the null block.
   for (const auto& [blocks, completed] : {std::pair{322, 1}, std::pair{321, 0}})
     EXPECT_EQ(
         try_run(one(20000, 100), {"model=mistral-7b", "memory.pool_blocks=" + std::to_string(blocks),
@@ -125,7 +125,7 @@ TEST(Groups, WindowsAlone) {
         << blocks;
 }
 
-/// What decode attention reads: all of the context in full layers, what the window shows in the others.
+/// What decode attention reads: the whole context in full layers, and the tokens that the window shows in the others.
 TEST(Groups, StepsReadWhatWindowsShow) {
   const std::vector<std::string> sets{"model=gemma-3-27b", "memory.pool_blocks=4000",
                                       "latency=affine:base_ns=0,token_ns=0,context_ns=62"};
@@ -139,12 +139,12 @@ TEST(Groups, StepsReadWhatWindowsShow) {
   // Nothing was computed before the prompt; the next step reads 3,000 tokens, in 52 of 62 layers 1,023 of them.
   EXPECT_EQ(makespan("paged", 3000, 2), 62 * 3000);
   EXPECT_EQ(makespan("grouped", 3000, 2), 10 * 3000 + 52 * 1023);
-  // Up to the window all is read.
+  // Up to the window's length, everything is read.
   EXPECT_EQ(makespan("grouped", 500, 524), makespan("paged", 500, 524));
   EXPECT_LT(makespan("grouped", 500, 526), makespan("paged", 500, 526));
 }
 
-/// One group without a window: every number of a run is that of paged memory that shares no prefixes.
+/// One group without a window: every number of a run equals that of paged memory without prefix sharing.
 TEST(Groups, OneGroupIsPaged) {
   traces::Trace trace;
   for (std::int32_t i = 0; i < 60; ++i) {
@@ -163,7 +163,7 @@ TEST(Groups, OneGroupIsPaged) {
                     step_by_step)
                 .value();
         EXPECT_GT(r.preemptions, 3);
-        if (allocator == "grouped") {  // one kind, which holds what is held
+        if (allocator == "grouped") {  // one kind of layers, which holds everything
           EXPECT_EQ(r.memory->kinds.size(), 1U);
           for (const std::size_t s :
                {index(State::kLive), index(State::kMetadata), index(State::kReserved)}) {
@@ -184,7 +184,7 @@ TEST(Groups, OneGroupIsPaged) {
   }
 }
 
-/// Several replicas at one instant, in the middle of steps that are reported at once.
+/// Several replicas at one moment, in the middle of steps that are reported at once.
 TEST(Groups, KindsOfReplicasAreAllThatIsHeld) {
   traces::Trace trace;
   for (std::int32_t i = 0; i < 40; ++i) {
@@ -199,7 +199,7 @@ TEST(Groups, KindsOfReplicasAreAllThatIsHeld) {
   EXPECT_GT(r.memory->peak_bytes[index(State::kHole)], 0);
   ASSERT_EQ(r.memory->kinds.size(), 2U);
   for (const std::size_t s : observe::kHeldStates) {
-    if (s == index(State::kPadding)) continue;  // the null block is of no kind
+    if (s == index(State::kPadding)) continue;  // the null block belongs to no kind of layers
     double mean = 0;
     std::int64_t peak = 0;
     for (const runs::KindMemory& kind : r.memory->kinds) {
@@ -223,9 +223,9 @@ void expect_refused(const std::vector<std::string>& more, const std::string& wor
   EXPECT_EQ(r.error().field, field);
 }
 
-/// 38,596 tokens, or 14,955 blocks of groups. A request of 65,536 tokens takes 4,096 of these for the
-/// layers without a window and 577 for each of the six groups with one, ceil((1,024 - 1 + 8,192) / 16) + 1; of 262,144
-/// tokens 16,384 and as many.
+/// 38,596 tokens, or 14,955 blocks of groups. A request of 65,536 tokens takes 4,096 of these for the layers without a
+/// window, and 577 for each of the six groups with one, ceil((1,024 - 1 + 8,192) / 16) + 1; a request of 262,144 tokens
+/// takes 16,384 and again 577 each.
 TEST(Groups, APoolIsNotMeasuredAsIfWindowsWereWhole) {
   const auto warnings = [](const std::string& allocator, const std::string& longest) {
     const auto r = try_run(

@@ -1,5 +1,5 @@
-// Driver `hold` beyond its golden file: on random traces the pool that serves and its plain model give the same table,
-// and what the definition says of any table holds.
+// Driver `hold` beyond its golden file: on random traces the serving pool and its plain model give the same table, and
+// the properties that the definition gives to every table are true.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -25,7 +25,7 @@ TEST(InFlight, IsAMapThatTakesNoMoreThanWereThereAtOnce) {
     bool elsewhere = false;
     for (std::size_t other = 0; other < kObservers; ++other)
       elsewhere = elsewhere || (other != o && expected[other].count(r) > 0);
-    if (elsewhere) continue;  // a request is in one replica at a time
+    if (elsewhere) continue;  // a request is on one replica at a time
     const auto at = expected[o].find(r);
     ASSERT_EQ(observers[o].has(r), at != expected[o].end());
     if (at == expected[o].end()) {

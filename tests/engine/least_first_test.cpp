@@ -1,4 +1,4 @@
-// The queue of what is pending beside a sorted list.
+// The queue of pending entries, compared with a sorted list.
 #include "simulator/core/least_first.h"
 
 #include <gtest/gtest.h>
@@ -28,14 +28,14 @@ TEST(LeastFirst, KeysAreInTheOrderOfTheirNumbers) {
           EXPECT_EQ(queue_key(a, b) < queue_key(c, d), std::pair(a, b) < std::pair(c, d));
 }
 
-/// All sizes, taken and put in any order; many at one time.
+/// Queues of all sizes, with entries added and removed in any order; many at one time.
 TEST(LeastFirst, GivesWhatASortedListGives) {
   Random random(1, "least");
   for (int round = 0; round < 400; ++round) {
     LeastFirst<Item> queue;
     std::vector<Item> list;
     const std::uint64_t times = random.below(50) + 1;
-    const std::uint64_t puts = random.below(4) + 1;  // of 5: grows, or stays small
+    const std::uint64_t puts = random.below(4) + 1;  // 5 choices per step: the queue grows, or stays small
     int next = 0;
     for (int i = 0; i < 500; ++i) {
       if (random.chance(puts, 5)) {

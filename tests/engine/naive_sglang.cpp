@@ -28,7 +28,7 @@ std::string python_repr(double value) {
   }
 }
 
-/// Bit by bit.
+/// CRC-32, computed bit by bit.
 std::uint32_t crc_of(const std::vector<RequestId>& ids) {
   std::uint32_t crc = 0xFFFFFFFFU;
   for (const RequestId id : ids)
@@ -39,7 +39,7 @@ std::uint32_t crc_of(const std::vector<RequestId>& ids) {
   return ~crc;
 }
 
-/// What the request table has of one request.
+/// The row of one request in the request table.
 struct Row {
   std::int64_t max_new{0}, first_sched{-1}, first_token{-1}, finish{-1}, first_hit{0}, all_hit{0};
   std::int64_t admissions{0}, retractions{0}, batches{0}, prefilled{0}, decodes{0};
@@ -119,7 +119,7 @@ class Driver {
     for (const NaiveRequest* request : scheduler_.waiting()) ASSERT_TRUE(request->held.table.empty());
   }
 
-  /// Tokens that are locked in the tree; without one, those that are settled.
+  /// Tokens locked in the tree; without a tree, those that are settled.
   [[nodiscard]] std::int64_t guarded() const {
     if (cache_) return memory_.counts().shared * page_;
     std::int64_t settled = 0;
@@ -127,7 +127,7 @@ class Driver {
     return settled;
   }
 
-  /// True: nothing ran.
+  /// Returns true if nothing ran.
   bool step(std::int64_t t) {
     const NaiveStep& step = scheduler_.begin_step();
     std::int64_t tokens = 0, hits = 0, evicted = 0, ended = 0;

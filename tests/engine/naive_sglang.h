@@ -1,5 +1,5 @@
-// The `sched` replay of SGLang a second time, over the naive scheduler: its clock and both tables, without code of
-// the replay itself. All pages of the pool are counted when a step begins and when it ends.
+// A second implementation of SGLang's `sched` replay, over the naive scheduler: its clock and both tables, without code
+// of the replay itself. All pages of the pool are counted at the beginning and end of every step.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 namespace kvplan::test {
 
 struct NaiveSglangTables {
-  bool stuck{false};  ///< nothing will ever happen again: the tables end here
+  bool stuck{false};  ///< true: no further event can happen, so the tables end here
   std::string requests, steps;
 };
 
-/// Both tables of `sched`, as texts.
+/// Both tables of `sched`, as text.
 NaiveSglangTables naive_sglang(const traces::Trace& trace, const replays::CacheOptions& options);
 
 }  // namespace kvplan::test

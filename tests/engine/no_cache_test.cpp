@@ -1,5 +1,5 @@
-// Serving without a KV cache: what steps compute, by formula; that nothing is ever held; fast against naive; and that
-// what is said of cached memory is refused.
+// Serving without a KV cache: the work of steps, by formula; that memory is never held; fast runs compared with naive
+// ones; and that settings about cached memory are refused.
 #include <gtest/gtest.h>
 
 #include "simulator/results/report.h"
@@ -29,7 +29,7 @@ RandomCase without_cache(const std::vector<std::pair<std::int32_t, std::int32_t>
   return c;
 }
 
-/// Every single step's load, as the reported series says; and what ends when.
+/// The load of every single step, from the reported series; and the end of each request.
 class Steps final : public core::Observer {
  public:
   explicit Steps(const observe::Ledger& ledger) : ledger_(ledger) {}
@@ -115,7 +115,7 @@ TEST(NoCache, EveryStepComputesEverythingAgain) {
     expect_loads(seen.loads, {{5, 2}, {6, 3}, {7, 4}, {5}, {6}});
     std::vector<std::int64_t> ns;
     for (const Ticks t : seen.durations) ns.push_back(t.count / kTicksPerNs);
-    // 10 and one for each token; nothing is read.
+    // 10 plus one for each token; nothing is read.
     EXPECT_EQ(ns, (std::vector<std::int64_t>{17, 19, 21, 15, 16}));
     EXPECT_EQ(seen.runs, naive ? 0 : 2) << "steps with times in a series are reported at once";
   }
@@ -124,14 +124,14 @@ TEST(NoCache, EveryStepComputesEverythingAgain) {
 TEST(NoCache, APromptIsWholeWhateverTheBudget) {
   RandomCase c = without_cache({{3, 2}, {50, 2}, {4, 2}}, "affine");
   c.scheduler.token_budget = 8;
-  c.scheduler.long_prefill_threshold = 2;  // means nothing here
+  c.scheduler.long_prefill_threshold = 2;  // has no effect here
   for (const bool naive : {true, false}) {
-    // 3 of 8 are taken; the second takes the rest and more; the third comes in the next pass, where two decode.
+    // 3 of 8 are used; the second takes the rest and more; the third comes in the next pass, with two decoding.
     expect_loads(see(c, naive).loads, {{3, 50}, {4, 51, 4}, {5}});
   }
 }
 
-/// Two requests in a batch, prompts of 1000 and 10: by hand from the roofline's sentence in docs/equations.md.
+/// Two requests in a batch, prompts of 1000 and 10: by hand from the roofline's formula in docs/equations.md.
 TEST(NoCache, AttentionIsChargedByPairs) {
   const RandomCase c =
       without_cache({{1000, 2}, {10, 2}}, "roofline:overhead_ns=0,flops=1e12,bandwidth=1e15");

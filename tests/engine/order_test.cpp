@@ -1,4 +1,4 @@
-// The order of what happens at one time, and hand-worked runs.
+// The order of events at one time, and runs worked out by hand.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -12,7 +12,7 @@
 namespace kvplan {
 namespace {
 
-/// Writes down the calls, one word each, with the time in ticks where one is given.
+/// Records the calls, one word each, with the time in ticks if a call has one.
 class Diary final : public core::Observer {
  public:
   explicit Diary(bool decode_runs) : decode_runs_(decode_runs) {}
@@ -91,8 +91,8 @@ core::Workload requests(std::initializer_list<std::array<std::int64_t, 3>> rows)
 }
 
 TEST(Order, AtOneTimeArrivalsThenTheStepsEndThenThePass) {
-  // The second request arrives at the very end of the first step: reported before that end, admitted by the scheduler
-  // step after it.
+  // The second request arrives exactly at the end of the first step: it is reported before that end, and admitted by
+  // the scheduler step after it.
   const core::Workload workload = requests({{0, 3, 2}, {1024, 3, 1}});
   const std::string expected =
       "arrive0@0 pass@0 admit0 steps1 arrive1@1024 end@1024 first0 "
@@ -112,9 +112,9 @@ TEST(Order, OneTickLateWaitsForTheNextPass) {
 }
 
 TEST(Order, EqualArrivalsKeepTheOrderOfTheTraceAndPreemptionTakesTheYoungest) {
-  // Three blocks of four tokens. Both prompts take one block; both need a second one at the same pass, where
-  // one is left: the first gets it, the second, being the youngest, is preempted by its own need and waits at
-  // the front.
+  // Three blocks of four tokens. Both prompts take one block; both need a second one in the same pass, when one is
+  // left: the first request gets it. The second, which is the youngest, is preempted by its own need and waits at the
+  // front of the queue.
   const core::Workload workload = requests({{0, 4, 4}, {0, 4, 4}});
   const std::string expected =
       "arrive0@0 arrive1@0 pass@0 admit0 admit1 steps1 end@1024 first0 first1 "
@@ -127,7 +127,7 @@ TEST(Order, EqualArrivalsKeepTheOrderOfTheTraceAndPreemptionTakesTheYoungest) {
   EXPECT_EQ(diary(workload, 4, true), expected);
 }
 
-/// The hand-worked parts of vLLM's policy "priority": a preempted request may have been scheduled before in the same
+/// vLLM's policy "priority", worked out by hand: the preempted request may have been scheduled earlier in the same
 /// pass.
 TEST(Order, ByPriorityAScheduledRequestMayBePreempted) {
   // Three blocks of four tokens. When request 1 needs its second one, request 0 has the other two: it comes later by
@@ -149,17 +149,17 @@ TEST(Order, ByPriorityAScheduledRequestMayBePreempted) {
                 "pass@2048 preempt0 steps1 end@3072 pass@3072 steps2 end@5120 finish1 pass@5120 admit0"),
             std::string::npos)
       << as_told_fast;
-  // First come first served it is the youngest that gives way.
+  // First come first served, the youngest request is preempted.
   EXPECT_NE(diary(workload, 4, true).find("preempt1"), std::string::npos);
-  // A request without one has 0.
+  // A request without a stated priority has 0.
   const std::vector<std::int32_t> one_stated{1, -1};
   workload.priority = one_stated;
   EXPECT_EQ(diary(workload, 4, true, 8, false, true), expected);
 }
 
 TEST(Order, ByPriorityRequestsAfterASelfPreemptionWait) {
-  // Five blocks. At tick 3072 request 1 needs a third one, and has the greatest number: it gives way itself. The
-  // scheduler ends its walk there, so that request 2, behind it in the running list, computes nothing in that step.
+  // Five blocks. At tick 3072 request 1 needs a third one. It has the greatest number, so it is preempted itself. The
+  // pass ends there, so request 2, which is behind it in the running list, computes nothing in that step.
   core::Workload workload = requests({{0, 5, 5}, {0, 6, 5}, {1024, 1, 4}});
   const std::vector<std::int32_t> priorities{0, 5, 0};
   workload.priority = priorities;
@@ -176,7 +176,7 @@ TEST(Order, ByPriorityRequestsAfterASelfPreemptionWait) {
 }
 
 TEST(Order, ByPriorityTheQueueGoesByPriorityThenArrivalThenPlace) {
-  // One runs at a time; five wait when it ends.
+  // One request runs at a time; five wait when it ends.
   core::Workload workload = requests({{0, 1, 3}, {1, 1, 1}, {2, 1, 1}, {3, 1, 1}, {3, 1, 1}, {3, 1, 1}});
   const std::vector<std::int32_t> priorities{4, 3, 2, 2, -1, 2};
   workload.priority = priorities;
@@ -204,12 +204,12 @@ TEST(Order, DecodeRunsGoOnAcrossPassesThatOnlyGrant) {
   EXPECT_EQ(diary(requests({{0, 4, 12}}), 10, false, 8, true),
             "arrive0@0 pass@0 admit0 steps1 end@1024 first0 pass@1024 stretch11[1 after 4, 6 left; "
             "1 after 8, 5 left; ] end@12288 finish0 ");
-  // An arrival ends it at the step's end.
+  // An arrival ends the decode run at the end of the current step.
   EXPECT_EQ(diary(requests({{0, 4, 12}, {9000, 1, 1}}), 10, false, 8, true),
             "arrive0@0 pass@0 admit0 steps1 end@1024 first0 pass@1024 stretch8[1 after 4, 6 left; ] "
             "arrive1@9000 end@9216 pass@9216 admit1 steps1 end@10240 first1 finish1 pass@10240 steps2 "
             "end@12288 finish0 ");
-  // Five usable blocks, two requests: the third block of both is one too many, so it ends before that pass.
+  // Five usable blocks, two requests: a third block for both would be one too many, so the run ends before that pass.
   const std::string shortage = diary(requests({{0, 4, 12}, {0, 4, 12}}), 6, false, 8, true);
   EXPECT_EQ(shortage.substr(0, shortage.find("preempt")),
             "arrive0@0 arrive1@0 pass@0 admit0 admit1 steps1 end@1024 first0 first1 pass@1024 steps4 "

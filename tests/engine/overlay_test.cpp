@@ -1,6 +1,6 @@
-// Overlays beside the ledger's states. Every run of differential_test checks that fast and naive runs agree and that
-// parts add up (support/observed_run.h); here the pool's counts are compared with a walk over every block, and
-// reasons of refusals were worked out by hand.
+// Overlays on the ledger's states. Every run of differential_test checks that fast and naive runs agree and that the
+// parts add up (support/observed_run.h); here the pool's counts are compared with a walk over every block, and reasons
+// of refusals are worked out by hand.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -54,7 +54,7 @@ class CheckedCache final : public test::CacheWalker {
   std::int64_t moments_{0};
 };
 
-/// Both pools with ids; the third keeps its books by runs of blocks and is compared with the second in
+/// Both pools with block ids; the third pool, which counts runs of blocks, is compared with the second one in
 /// differential_test.
 TEST(Overlays, CacheAndSharingEqualAWalkOverEveryBlock) {
   core::PoolCounts most_whole{};
@@ -81,7 +81,7 @@ TEST(Overlays, CacheAndSharingEqualAWalkOverEveryBlock) {
   EXPECT_GT(most_dropping.unreachable, 3);
 }
 
-/// Groups of layers, where a block is of use only if every group has what a hit takes of it.
+/// With layer groups, a block is useful only if every group has the blocks that a hit takes.
 TEST(Overlays, CacheAndSharingInGroupsEqualAWalkOverEveryBlock) {
   core::PoolCounts most{};
   for (std::uint64_t seed = 1; std::cmp_less_equal(seed, test::random_cases(60, 25)); ++seed) {
@@ -141,7 +141,7 @@ TEST(Overlays, CacheAndSharingOfARealTrace) {
 
 // ---- why ----
 
-/// A pool, and requests of one token more than they write.
+/// A pool, and requests that write one token less than they have.
 struct Bench {
   Bench(const std::string& component, std::int64_t pool_tokens, std::vector<std::int32_t> tokens) {
     workload.input = std::move(tokens);
@@ -156,7 +156,7 @@ struct Bench {
       (slow ? model : fast) = std::move(made).value();
     }
   }
-  /// kNone: admitted.
+  /// The reason of the refusal; kNone: the request was admitted.
   Refusal admit(std::int32_t request) {
     const RequestId r{request};
     const std::int64_t tokens = workload.input[index(r)];
@@ -220,9 +220,9 @@ TEST(Refusals, GrowthAsksForOneSlotInPlaceAndForAWholeRangeElse) {
     Bench b(std::string("growing:factor=1,step=1") + (in_place ? "" : ",in_place=false"), 12, {3, 3, 3});
     b.workload.output.assign(3, 9);
     for (const std::int32_t r : {0, 1, 2}) EXPECT_EQ(b.admit(r), Refusal::kNone);
-    // Three are idle, after the last range; a copy needs four.
+    // Three slots are idle, after the last range; a copy needs four.
     EXPECT_EQ(b.grow(0, 4), in_place ? Refusal::kFragmented : Refusal::kTooShort);
-    b.release(1);  // three more: six, in two pieces
+    b.release(1);  // frees three more: six, in two pieces
     EXPECT_EQ(b.grow(0, 4), in_place ? Refusal::kNone : Refusal::kFragmented);
   }
 }

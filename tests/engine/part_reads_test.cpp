@@ -1,5 +1,5 @@
-// Decode steps that read a part of what is kept: fast against naive on random problems, and what is read against the
-// lengths of requests.
+// Decode steps that read a part of the kept tokens: fast runs compared with naive ones on random problems, and the read
+// tokens with the lengths of requests.
 #include <gtest/gtest.h>
 
 #include <algorithm>

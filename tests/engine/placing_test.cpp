@@ -1,5 +1,5 @@
-// What placing costs, worked out by hand: a memory of 12 slots, first fit, and steps of 1000 ns. (The same lives of
-// requests as in the hand-made event log of ranges that move, tests/validator/hand_log.h.)
+// The cost of placing, worked out by hand: a memory of 12 slots, first fit, and steps of 1000 ns. (The requests have
+// the same lives as in the hand-made event log of moving ranges, tests/validator/hand_log.h.)
 #include <gtest/gtest.h>
 
 #include "simulator/results/report.h"
@@ -35,8 +35,8 @@ TEST(Placing, CopiesAndSlidesTakeTheirTime) {
   constexpr std::int64_t kToken = 131072;
   for (const bool step_by_step : {false, true}) {
     const runs::RunResult r = run(three_requests(), kGrowing, step_by_step);
-    // 0: prompts of 2 at [0, 2) and [2, 4). 1 us: both are full and are copied, to [4, 8) and [8, 12), 1 ms for four
-    // tokens. 1002 us: request 1 is gone; request 0 (3 tokens) slides to 0, 0.75 ms, so that 6 slots fit. 1753 us: end.
+    // 0: prompts of 2 at [0, 2) and [2, 4). 1 us: both are full and copied, to [4, 8) and [8, 12), 1 ms for four
+    // tokens. 1002 us: request 1 ended; request 0 (3 tokens) slides to 0, 0.75 ms, so that 6 slots fit. 1753 us: end.
     EXPECT_EQ(r.completed, 3);
     EXPECT_EQ(r.preemptions, 0);
     EXPECT_EQ(r.iterations, 3);
@@ -49,7 +49,7 @@ TEST(Placing, CopiesAndSlidesTakeTheirTime) {
     EXPECT_EQ(r.placing.compaction_bytes, 3 * kToken);
     EXPECT_EQ(r.placing.delay, ticks_from_ns(1'750'000));
     EXPECT_DOUBLE_EQ(*r.placing.delay_fraction, 1750.0 / 1753.0);
-    // Both ranges of both copies are held at the peak: 4 read, 7 that will be written, 1 too many.
+    // Both ranges of both copies are held at the peak: 4 slots are read, 7 will be written, 1 is too many.
     const auto& peak = r.memory->peak_bytes;
     EXPECT_DOUBLE_EQ(r.memory->peak_time_s, 1e-6);
     EXPECT_EQ(peak[index(observe::State::kLive)], 4 * kToken);
@@ -59,8 +59,8 @@ TEST(Placing, CopiesAndSlidesTakeTheirTime) {
   }
 }
 
-/// Pages of 64 KiB hold 32 tokens of llama-3-8b under its 64 tensors; to map one under each takes 1280 ns. 31 tokens
-/// of a prompt need the first before they begin; the tokens after 32 and 64 one each, for which there is a step's time.
+/// Pages of 64 KiB hold 32 tokens of llama-3-8b under its 64 tensors; mapping one under each takes 1280 ns. A prompt of
+/// 31 tokens needs the first pages before it begins; tokens 33 and 65 need more, which are mapped during a step.
 TEST(Placing, PagesAreMappedBesideTheStepBeforeForAsLongAsThatComputes) {
   traces::Trace trace;
   trace.arrival_ns = {0};
@@ -93,8 +93,8 @@ TEST(Placing, WithoutSlidingTheThirdWaits) {
   EXPECT_GT(r.memory->mean_bytes[index(observe::State::kStranded)], 0);
 }
 
-/// Alone at [4, 12), with eight tokens: there are 12 slots, but no range of nine besides the held one. The request is
-/// preempted, which leaves none running, and is admitted again at the same time, at slot 0.
+/// A request alone at [4, 12), with eight tokens: there are 12 slots, but no range of nine besides the held one. The
+/// request is preempted, so that none is running, and is admitted again at the same time, at slot 0.
 TEST(Placing, AStepThatLeavesNoRequestIsFollowedByAnother) {
   traces::Trace trace;
   trace.arrival_ns = {0, 0};
@@ -108,14 +108,14 @@ TEST(Placing, AStepThatLeavesNoRequestIsFollowedByAnother) {
     EXPECT_EQ(r.iterations, 7);
     EXPECT_EQ(ns_floor(r.makespan), 7'000);
     EXPECT_EQ(r.placing.copies, 0);
-    // Where it could slide down it stays, and grows in place.
+    // If it could slide down, it slides and grows in place.
     const runs::RunResult slid = run(trace, "memory.allocator=growing:compact=on-refusal", step_by_step);
     EXPECT_EQ(slid.preemptions, 0);
     EXPECT_EQ(slid.placing.compactions, 1);
   }
 }
 
-/// A copy needs both ranges: a request that could only restart over and over is rejected.
+/// A copy needs both ranges at once: a request that could only restart again and again is rejected.
 TEST(Placing, CopiesThatNeverFitAreRejected) {
   traces::Trace trace;
   trace.arrival_ns = {0, 0};

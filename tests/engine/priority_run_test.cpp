@@ -1,4 +1,4 @@
-// engine.policy=priority from a trace to a report: what it is for, and what it is refused beside.
+// engine.policy=priority from a trace to a report: its effect, and the settings with which it is refused.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 using test::try_run;
 
-/// More than the pool serves at once. Every third request is urgent.
+/// More requests than the pool serves at once. Every third request is urgent.
 traces::Trace busy() {
   Random random(7, "busy");
   traces::Trace trace;
@@ -66,7 +66,7 @@ TEST(PriorityRun, ATraceWithoutPrioritiesIsToldOf) {
   const runs::RunResult none = try_run(trace, with(kSets, "engine.policy=priority")).value();
   EXPECT_TRUE(warned(none));
   EXPECT_FALSE(warned(try_run(trace, kSets).value()));
-  // First come first served, then.
+  // Without priorities, requests are served first come first served.
   EXPECT_EQ(runs::requests_csv(none), runs::requests_csv(try_run(trace, kSets).value()));
 }
 

@@ -1,5 +1,5 @@
-// On real traces: fast against naive byte for byte, and figures that were recorded from the real vLLM V1
-// (tests/golden/README.md). Skipped where the shared traces are not there.
+// On real traces: fast runs compared with naive ones byte for byte, and with figures recorded from the real vLLM V1
+// (tests/golden/README.md). Skipped if the shared traces are absent.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ std::string shared_trace(const std::string& name) {
   if (variable##_path.empty()) GTEST_SKIP() << "no shared trace " << (name); \
   const traces::Trace variable = traces::open_trace(variable##_path).value()
 
-/// Steps of a device that was never there: 4 to 64 sequences, 1 to 2049 prompt tokens, contexts up to 40,000.
+/// Steps of an invented device: 4 to 64 sequences, 1 to 2049 prompt tokens, contexts up to 40,000.
 Result<runs::MeasuredSteps> made_up_steps(const std::string& /*path*/, std::string_view /*model*/) {
   std::vector<latency::MeasuredStep> steps;
   for (const std::int64_t sequences : {4, 17, 64})

@@ -1,4 +1,4 @@
-// Which block each replacement policy evicts, by hand.
+// The block that each replacement policy evicts, worked out by hand.
 #include <gtest/gtest.h>
 #include <algorithm>
 
@@ -17,10 +17,10 @@ namespace {
 
 // ---- by hand ----
 
-/// Requests with prompts that begin with shared contents, by name; one token of output more than is written.
+/// Requests with prompts that begin with shared contents; each has one more token of output than it writes.
 struct Bench {
-  /// `prompts`: tokens of each request, and the first of its contents, each of which follows the one before it by
-  /// number; blocks of four tokens, of which at most `most` are shared.
+  /// `prompts`: tokens of each request, and its first content; the later contents follow by number. Blocks have four
+  /// tokens, and at most `most` of a request's blocks are shared.
   Bench(const std::string& policy, std::int64_t blocks,
         std::vector<std::pair<std::int32_t, std::uint32_t>> prompts, std::uint32_t most = 1) {
     prefix.block_tokens = 4;
@@ -49,7 +49,7 @@ struct Bench {
   void set_time(std::int64_t ns) {
     for (auto& pool : pools) pool->clock()->on_pass_begin(SimTime{Ticks{ns * 1024}});
   }
-  /// The block that the last one of its tokens lies in.
+  /// The block with the last of the request's tokens.
   std::int32_t admit(std::int32_t request) {
     const RequestId r{request};
     const std::int64_t tokens = workload.input[index(r)];
@@ -71,7 +71,7 @@ struct Bench {
     EXPECT_EQ(pools[0]->counts(), pools[1]->counts());
     return pools[1]->counts();
   }
-  /// Leading tokens that are there.
+  /// Leading tokens of the request that are cached.
   std::int64_t cached(std::int32_t request) {
     const RequestId r{request};
     EXPECT_EQ(pools[0]->contents()->cached_tokens(r, 5), pools[1]->contents()->cached_tokens(r, 5));
@@ -119,11 +119,11 @@ TEST(Replacement, EachPolicyChoosesItsVictim) {
     Bench b(policy, 4, {{4, 0}, {4, 1}, {4, 2}, {5, 0}, {4, 3}, {2, 0}});
     for (const std::int32_t r : {0, 1, 2}) b.admit(r);
     for (const std::int32_t r : {2, 1, 0}) b.end(r);
-    b.admit(3);  // finds content 0, and takes the fourth block
+    b.admit(3);  // hits content 0, and takes the fourth block
     b.end(3);
     b.admit(4);  // the fourth block, empty again, gets content 3
     EXPECT_EQ(b.counts().free, 0);
-    b.admit(5);  // one of 0, 1 and 2 goes
+    b.admit(5);  // one of the contents 0, 1 and 2 is evicted
     std::string left;
     for (const std::int32_t r : {0, 1, 2})
       if (b.cached(r) == 4) left += static_cast<char>('0' + r);
@@ -135,8 +135,8 @@ TEST(Replacement, EachPolicyChoosesItsVictim) {
 }
 
 TEST(Replacement, LeavesGoBeforeWhatTheyFollow) {
-  // A prompt of two blocks, then another request that needs one. By cost alone the first block is evicted, since the
-  // second needs more context to be computed again; then the second cannot be hit.
+  // A prompt of two blocks, then another request that needs one. By cost alone, the first block is evicted, since the
+  // second block needs more context to be recomputed; then the second cannot be hit.
   for (const bool leaves : {false, true}) {
     SCOPED_TRACE(leaves ? "leaves" : "any");
     Bench b("cost-aware:flat=1,leaves=" + std::string(leaves ? "true" : "false"), 2, {{8, 0}, {5, 0}, {2, 0}},
@@ -151,8 +151,8 @@ TEST(Replacement, LeavesGoBeforeWhatTheyFollow) {
   }
 }
 
-/// Two groups, one of which sees everything and one five tokens, and a pool of the four blocks that a prompt of eight
-/// tokens takes: 1 and 2 of the first group, 3 and 4 of the second. A request of two tokens needs a block in each.
+/// Two groups, one of which sees everything and one five tokens. The pool has the four blocks that a prompt of eight
+/// tokens takes: 1 and 2 in the first group, 3 and 4 in the second. A request of two tokens needs one in each group.
 TEST(Replacement, GroupsHaveContentsOfTheirOwnThatAreAsDeepAsTheirBlocks) {
   core::Workload workload;
   for (const std::int32_t tokens : {8, 2}) {
@@ -185,7 +185,7 @@ TEST(Replacement, GroupsHaveContentsOfTheirOwnThatAreAsDeepAsTheirBlocks) {
         return ids;
       };
       EXPECT_EQ(admit(RequestId{0}, 8), (std::vector<std::int32_t>{1, 3, 2, 4}));
-      pool->release(RequestId{0}, 7);  // less than its last token: it will return
+      pool->release(RequestId{0}, 7);  // without its last token: the request will return
       EXPECT_EQ(pool->counts().cached, 4);
       const auto ids = admit(RequestId{1}, 2);
       EXPECT_TRUE(slow || ids == out) << policy;
@@ -227,7 +227,7 @@ TEST(Replacement, BlocksWithALifetimeExpireAtTheNextLookup) {
   seconds(1);
   b.admit(0);
   seconds(100);
-  b.end(0);  // its time begins now
+  b.end(0);  // its lifetime begins now
   EXPECT_EQ(b.counts().cached, 1);
   seconds(109);
   EXPECT_EQ(found(1), 4);

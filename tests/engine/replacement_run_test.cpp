@@ -1,6 +1,6 @@
-// memory.replacement in runs: every policy fast and step by step, what is cached counted by walking every block, and
-// what the definition (memory/pool_policy.h) says in small cases that can be followed by hand. (tests/oracle has lru,
-// fifo and lfu a second time.)
+// memory.replacement in runs: every policy fast and step by step, the cache counted by walking every block, and the
+// rules of the definition (memory/pool_policy.h) in small cases worked out by hand. (tests/oracle has second
+// implementations of lru, fifo and lfu.)
 #include <gtest/gtest.h>
 #include <algorithm>
 
@@ -24,7 +24,7 @@ std::vector<const replacement::ReplacementEntry*> policies() {
   return out;
 }
 
-/// With parameters that matter in runs of some microseconds.
+/// A policy with parameters that have an effect in runs of some microseconds.
 std::string draw_policy(const replacement::ReplacementEntry& entry, Random& random) {
   const std::string name(entry.descriptor.name);
   std::string params;
@@ -55,7 +55,7 @@ void draw_replacement(const replacement::ReplacementEntry& entry, Random& random
   if (random.chance(1, 2)) c.workload.tenant = tenants;
 }
 
-/// A pool that is short of blocks most of the time, in which something is found.
+/// A pool that is short of blocks most of the time, with some prefix hits.
 std::unique_ptr<test::RandomCase> draw_case(const replacement::ReplacementEntry& entry, std::uint64_t seed,
                                             std::vector<std::int32_t>& tenants) {
   auto c = test::draw_case(seed);
@@ -66,7 +66,7 @@ std::unique_ptr<test::RandomCase> draw_case(const replacement::ReplacementEntry&
   return c;
 }
 
-/// Layers in groups that find prefixes, in a pool that is short of blocks.
+/// Layer groups with prefix hits, in a pool that is short of blocks.
 std::unique_ptr<test::RandomCase> draw_groups(const replacement::ReplacementEntry& entry, std::uint64_t seed,
                                               std::vector<std::int32_t>& tenants) {
   auto c = test::draw_group_case(seed, true);
@@ -130,7 +130,7 @@ TEST_P(EveryPolicyInRuns, FastEqualsNaiveInGroups) {
   EXPECT_GT(evictions.count, 1000);
 }
 
-/// What the pool says of its cache, and what the ledger says of every cell.
+/// Counts the pool's cache and the ledger's cells a second time.
 class Recount final : public test::CacheWalker {
  public:
   Recount(const core::Workload& workload, const core::MemoryLayout& layout, const observe::Ledger& ledger,
@@ -139,7 +139,7 @@ class Recount final : public test::CacheWalker {
         ledger_(ledger),
         cells_(workload, layout, keep),
         all_reachable_(all_reachable) {}
-  /// Told of everything that this one is; before it.
+  /// Gets every event that this object gets, before it.
   [[nodiscard]] test::CellWalker& cells() { return cells_; }
   void on_pass_end(const core::Pass& pass) override { compare(pass.pool); }
   void on_settled(SimTime /*time*/, const core::PoolCounts& pool) override { compare(pool); }
@@ -176,7 +176,7 @@ TEST_P(EveryPolicyInRuns, CountsAreThoseOfEveryBlock) {
     test::observe_run(
         *c, true, nullptr, nullptr,
         [&](const core::MemoryLayout& layout, const observe::Ledger& ledger) -> std::vector<core::Observer*> {
-          // No block outlives its prefix, unless a request frees it and keeps what follows.
+          // No block stays longer than the blocks before it, unless a request frees one and keeps those after it.
           const bool leaves = c->replacement.find("leaves=true") != std::string::npos;
           recount =
               std::make_unique<Recount>(c->workload, layout, ledger, c->keep, leaves && !c->keep.evicts());
@@ -186,7 +186,7 @@ TEST_P(EveryPolicyInRuns, CountsAreThoseOfEveryBlock) {
   }
 }
 
-/// Of groups, in which blocks go from the middle of prompts, what can no longer be found.
+/// In layer groups, blocks are freed in the middle of prompts; counts the blocks that can no longer be hit.
 TEST_P(EveryPolicyInRuns, CachesOfGroupsAreThoseOfEveryBlock) {
   class Walk final : public test::CacheWalker {
    public:

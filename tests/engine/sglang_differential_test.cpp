@@ -1,4 +1,4 @@
-// SGLang's scheduler against its naive model on random traces and settings: both tables, text by text.
+// SGLang's scheduler compared with its naive model on random traces and settings: both tables, as text.
 #include <gtest/gtest.h>
 
 #include "simulator/scheduling/sglang/replay/sched.h"
@@ -13,7 +13,7 @@ namespace {
 using scheduling::sglang::QueueOrder;
 
 traces::Trace draw_trace(Random& random) {
-  // Now and then more requests at once than lpm orders.
+  // Sometimes more requests at once than lpm orders.
   const bool crowd = random.chance(1, 12);
   traces::Trace trace =
       test::random_trace(random, {.requests = crowd ? 150 : random.between(1, 60),
@@ -98,7 +98,7 @@ TEST(SglangSched, EqualsTheNaiveOneOnRandomTraces) {
     evicted += seen(tables.steps, 9);
     full += seen(tables.steps, 14);
     for (const std::string& line : test::lines_of(tables.steps))
-      idle += line.find(",I,0,0,0,-1,0,") < line.find(",I,0,0,0,-1,0,0,") ? 1 : 0;  // though requests wait
+      idle += line.find(",I,0,0,0,-1,0,") < line.find(",I,0,0,0,-1,0,0,") ? 1 : 0;  // although requests wait
   }
   for (const std::int64_t count : {hits, chunks, retracted, evicted, full, waited, stopped, idle})
     EXPECT_GT(count, 0);

@@ -1,4 +1,4 @@
-// SGLang's drivers beyond their golden files: what is rejected, what stops a run, and texts that need their own proof.
+// SGLang's drivers beyond their golden files: what is rejected, what stops a run, and number formats.
 #include <gtest/gtest.h>
 
 #include "simulator/scheduling/replay/python_number.h"
@@ -9,7 +9,7 @@ namespace kvplan {
 namespace {
 
 TEST(PythonNumber, IsWhatReprWrites) {
-  // Left: what Python 3.11 writes.
+  // Left: the text that Python 3.11 prints.
   for (const auto& [text, number] :
        {std::pair{"0.7", 0.7}, std::pair{"0.06999999999999999", 0.06999999999999999}, std::pair{"1.0", 1.0},
         std::pair{"0.0", 0.0}, std::pair{"-0.25", -0.25}, std::pair{"0.0001", 0.0001},
@@ -43,7 +43,7 @@ std::string error_of(const traces::Trace& trace, const replays::CacheOptions& op
 TEST(SglangSched, TooLongPromptsNeverJoin) {
   replays::Tables tables{.wants_steps = true, .requests = {}, .steps = {}};
   ASSERT_TRUE(replays::kSglangSched.run(three_requests(), options_of(4, 95), tables).ok());
-  // Whole pages of the pool: 92 tokens, so 86 of a prompt are too many.
+  // Whole pages of the pool: 92 tokens, so a prompt of 86 is too long.
   EXPECT_EQ(tables.requests, std::string(replays::SglangRequestRow::kColumns) +
                                  "0,4,2,2,0,0,0,1,0,0,1,0,1,4,1,0\n"
                                  "1,5,1,1,2,2,2,2,0,0,1,0,1,5,0,0\n"
@@ -60,7 +60,7 @@ TEST(SglangSched, AClientMayAllowLessThanTheOutput) {
   EXPECT_EQ(rows[0].max_new_tokens, 1);
   EXPECT_EQ(rows[0].finish_step, rows[0].first_token_step);
   EXPECT_EQ(rows[2].max_new_tokens, 3);
-  EXPECT_EQ(rows[2].finish_step, rows[2].first_token_step + 3);  // a prefill went before
+  EXPECT_EQ(rows[2].finish_step, rows[2].first_token_step + 3);  // a prefill came before
 }
 
 TEST(SglangSched, SettingsThatMeanNothingAreRefused) {
@@ -70,7 +70,7 @@ TEST(SglangSched, SettingsThatMeanNothingAreRefused) {
   EXPECT_EQ(error_of(three_requests(), options), "--chunk: expected at least 8, found 7");
   EXPECT_EQ(error_of(three_requests(), options_of(8, 7)),
             "--pool-tokens: expected at least a page of 8 tokens, found 7");
-  // 90 tokens are 12 pages of 8, which leaves 4 tokens for 3 and one in reserve; of 93 tokens it is one more.
+  // 90 tokens are 12 pages of 8, which leaves 4 tokens for 3 and one in reserve; 93 tokens need one more page.
   options = options_of(8, 100);
   options.prefix_cache = false;
   options.sglang.ignore_eos = true;
@@ -91,7 +91,7 @@ TEST(SglangSeq, WhatAnEmptyPoolCannotHoldIsRejected) {
             std::string(replays::SglangSeqRow::kColumns) +
                 "0,4,2,ok,0,0,0,0,0,88,4\n"
                 "1,5,0,rejected,0,0,0,0,0,0,0\n"
-                "2,90,3,ok,0,4,0,1,3,0,92\n");  // decoding asks twice in vain, and needs nothing
+                "2,90,3,ok,0,4,0,1,3,0,92\n");  // decoding asks for memory twice in vain, and then needs none
   tables = {};
   ASSERT_TRUE(replays::kSglangSeq.run(trace, options_of(4, 91), tables).ok());
   EXPECT_NE(tables.requests.find("2,90,3,rejected,0,0,0,0,0,0,0\n"), std::string::npos);

@@ -1,5 +1,5 @@
-// SGLang's engine in runs: in steps of one tick it equals the recorded replay of the scheduler, and the ledger, which
-// counts what requests hold beside the tree, agrees with the pool at every moment.
+// SGLang's engine in runs: with steps of one tick it equals the recorded replay of the scheduler; and the ledger, which
+// counts the memory of requests outside the tree, agrees with the pool at every moment.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -30,7 +30,7 @@ class UnitSteps final : public core::LatencyModel {
   }
 };
 
-/// Holds the ledger against the pool.
+/// Compares the ledger with the pool.
 class Watch final : public core::Observer {
  public:
   Watch(const observe::Ledger& ledger, const test::SglangTwin& twin) : ledger_(ledger), twin_(twin) {}
@@ -64,7 +64,7 @@ struct Case {
   replays::CacheOptions options;
 };
 
-/// Every request is served, up to the trace's end; chunks are whole pages.
+/// Every request is served, to the end of the trace; chunks are whole pages.
 Case draw(Random& random) {
   Case c;
   c.trace = test::random_trace(random, {.requests = random.between(1, 60),
@@ -101,7 +101,7 @@ TEST(SglangRun, InUnitStepsItDoesWhatTheDriverDoes) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed, "sglang run");
     const Case c = draw(random);
-    bool idled = false;  // a step of the driver, of no time in a run
+    bool idled = false;  // a step of the driver that takes no time in a run
     const auto rows = replays::run_sglang_sched(c.trace, c.options, [&](const replays::SglangStepRow& row) {
       idled = idled || (row.kind == scheduling::sglang::StepKind::kIdle && row.waiting > 0);
     });

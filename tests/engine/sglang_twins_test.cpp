@@ -1,5 +1,5 @@
-// SGLang's fast engine against the naive one, which is written apart: on random traces, settings and fleets, every
-// output and every single event.
+// SGLang's fast engine compared with the naive one, which shares no code with it: on random traces, settings and
+// fleets, every output and every single event.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -95,7 +95,7 @@ Events events_of(const runs::Scenario& scenario, const traces::Trace& trace, boo
   return events;
 }
 
-/// Few prompts with equal beginnings, or many without; clients that allow more than they get; turns that wait.
+/// A few prompts with equal beginnings, or many without; clients with higher limits than outputs; turns that wait.
 traces::Trace draw_trace(Random& random) {
   const bool crowd = random.chance(1, 12);  // more at once than lpm orders
   traces::Trace trace =
@@ -129,7 +129,7 @@ runs::Scenario draw_scenario(Random& random, Random answers) {
       ",retract_decode_steps=" + number(random.between(0, 30)) +
       ",context_length=" + number(random.chance(1, 4) ? random.between(60, 200) : 262144) +
       ",prefix_cache=" + (random.chance(3, 4) ? "true" : "false");
-  // Steps of no time, of one length, and of lengths that hardly ever agree.
+  // Steps of no time, of one length, and of lengths that are hardly ever equal.
   const std::array<const char*, 4> latencies{
       "affine:base_ns=0,token_ns=0,context_ns=0", "affine:base_ns=4000000,token_ns=0,context_ns=0",
       "affine:base_ns=1000000,token_ns=777.7,context_ns=3.3", "affine:base_ns=0,token_ns=0,context_ns=900"};

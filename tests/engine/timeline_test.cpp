@@ -1,5 +1,5 @@
-// Bins: against a brute force over every step, and bins that were joined on the way against bins that knew
-// the end. What a run reports does not depend on how its timeline was made.
+// Bins compared with a brute force over every step, and bins that were joined on the way with bins made when the end
+// was known. The report of a run does not depend on how its timeline was made.
 #include <gtest/gtest.h>
 
 #include "simulator/observe/integral.h"
@@ -39,7 +39,7 @@ SimTime end_of(const LedgerSpan& span) {
   return span.begin + Ticks{static_cast<std::int64_t>(span.series.span(span.series.steps))};
 }
 
-/// One row of one bin, step by step.
+/// One row of one bin, computed step by step.
 TimelineBin brute(const std::vector<LedgerSpan>& spans, SimTime begin, SimTime end, std::size_t row) {
   TimelineBin bin;
   for (const LedgerSpan& span : spans)
@@ -80,7 +80,7 @@ TEST(Timeline, EqualsBruteForceAndJoinsExactly) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const auto c = test::draw_case(seed);
-    // Longer than the narrowest bins, so that joining happens.
+    // Longer than the narrowest bins, so that bins are joined.
     for (SimTime& t : c->workload.arrival) t = SimTime{Ticks{t.since_start.count * 3}};
     const std::vector<LedgerSpan> spans = spans_of(*c);
     if (spans.empty() || end_of(spans.back()) == SimTime{}) continue;
@@ -133,7 +133,7 @@ TEST(Timeline, WhatIsKnownOfTheEndChangesNoBin) {
   EXPECT_GT(runs, 10);
 }
 
-/// Requests a second apart, the last of them long after the others and too long to be served.
+/// Requests a second apart; the last one comes long after the others, and is too long to be served.
 traces::Trace trace_with_a_late_refusal() {
   traces::Trace trace;
   for (int i = 0; i < 40; ++i) {
@@ -164,15 +164,15 @@ TEST(Timeline, TheReportIsTheSameHoweverTheTimelineIsMade) {
     EXPECT_EQ(runs::report_json(run_of(sets, 64, false)), plain);
     const runs::RunResult joined = run_of(sets, 64, true);
     EXPECT_EQ(runs::report_json(joined), plain);
-    // Fewer than a run up to the refused request would have.
+    // Fewer bins than a run up to the refused request would have.
     EXPECT_GE(joined.rejected, 1);
     const bool timed = joined.makespan.count > 0;
     EXPECT_GT(joined.details.front().timeline.size(), timed ? 32U : 0U);
   }
 }
 
-/// However many bins there are, every state's least and greatest value of the whole run is in one, and what the report
-/// says of its peak lies between the least and greatest of the bin in which it falls.
+/// For any number of bins, every state's least and greatest value of the whole run is in one bin, and the peak in the
+/// report lies between the least and greatest value of the bin in which it occurs.
 TEST(Timeline, NoNumberOfBinsLosesAPeak) {
   for (const std::vector<std::string>& sets : std::vector<std::vector<std::string>>{
            {"memory.pool_tokens=1600", "workload.rate_scale=20", "eviction=window:window=64"},

@@ -1,4 +1,4 @@
-// Attention rows as JSON: parsed, and replayed where they are accepted.
+// Attention rows as JSON: parsed, and replayed if they are accepted.
 #include <cstdlib>
 
 #include "simulator/attention/evaluation.h"

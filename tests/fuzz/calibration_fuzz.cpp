@@ -1,4 +1,4 @@
-// Calibrations: what is read is written as the same bytes again and can be joined with itself; errors are one line.
+// Calibrations: what can be read is written with the same bytes, and can be merged with itself; errors are one line.
 #include <cstdlib>
 
 #include "simulator/io/calibration.h"

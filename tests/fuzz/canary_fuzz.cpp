@@ -1,4 +1,4 @@
-// Fails on purpose: a reader that trusts its header. The tests demand that the mutations find it, so that a
+// Fails on purpose: a reader that trusts its header. The tests require that the mutations find the error, so that a
 // fuzzer that tries nothing is noticed.
 #include <cstdlib>
 #include <cstring>

@@ -1,4 +1,4 @@
-// The text of --map: what is accepted reads back as the same map.
+// The text of --map: an accepted text gives the same map when it is written and read again.
 #include <cstdlib>
 
 #include "tests/fuzz/fuzz.h"

@@ -1,7 +1,7 @@
-// Hostile scenario and report files in binary form, and JSON reports. Checksums would stop nearly every
-// mutation at the door, so the entry takes the first byte as a choice: 0 = the rest is a file as it is; 1 and
-// 2 = the messages of a scenario or a report (body, parts of the timeline), each after its length in two
-// bytes, around which correct frames are built.
+// Hostile scenario and report files in binary form, and JSON reports. Checksums would reject nearly every mutation at
+// once, so the first byte of the input is a choice: 0 = the rest is a file as it is; 1 and 2 = the messages of a
+// scenario or a report (body, parts of the timeline), each after its length in two bytes, around which correct frames
+// are built.
 #include <algorithm>
 #include <cstdlib>
 
@@ -41,7 +41,7 @@ std::string with_length(const std::string& message) {
   return {static_cast<char>(message.size() & 255), static_cast<char>(message.size() >> 8)};
 }
 
-/// Input over bytes that outlive it.
+/// Input over bytes that must outlive it.
 traces::Input input_of(const std::string& bytes) {
   auto source = traces::open_memory(bytes, "fuzz");
   if (!source.ok()) std::abort();
@@ -54,7 +54,7 @@ bool is_read(const Result<T>& result) {
   return result.ok();
 }
 
-/// What resolves is written and resolves to the same again.
+/// A scenario that can be resolved is written, and resolves to the same scenario again.
 void read_scenario(const std::string& bytes) {
   traces::Input input = input_of(bytes);
   const auto settings = io::read_scenario(input);
@@ -78,7 +78,7 @@ void read_scenario(const std::string& bytes) {
   if (!resolved.ok() || written(resolved.value()) != once) std::abort();
 }
 
-/// JSON that comes out of a report goes in again, and gives the same from then on.
+/// The JSON of a report can be read as a report, and gives the same JSON again.
 void read_report(const std::string& bytes, int more) {
   traces::Input input = input_of(bytes);
   const auto report = io::read_report(input);

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-/// Reads the input as a hostile file would be read. An error that the reader reports is fine; the entry
-/// aborts where an answer is wrong. Returns 0. Must depend on nothing but its arguments, and keep no memory.
+/// Reads the input in the way in which a hostile file would be read. An error that the reader reports is right; the
+/// entry aborts if an answer is wrong. Returns 0. Must depend only on its arguments, and keep no memory.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 /// Well-formed inputs, made by the writer of the format: short ones (mutations then reach every field) of

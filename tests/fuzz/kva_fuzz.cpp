@@ -16,7 +16,7 @@ namespace attention = kvplan::attention;
 namespace io = kvplan::io;
 
 constexpr std::int64_t kMostLayerBytes = std::int64_t{16} << 20;
-/// Longer ones take too long for a fuzzer to be worth it.
+/// Longer sequences take too long for a fuzzer.
 constexpr std::int64_t kMostTokens = 512;
 
 void replay(const attention::Recording& recording, std::int32_t layer) {
@@ -34,7 +34,7 @@ void replay(const attention::Recording& recording, std::int32_t layer) {
   static_cast<void>(done.ok());
 }
 
-/// What version 2 may hold beside rows.
+/// Reads the parts other than rows that version 2 may hold.
 void read_parts(const attention::Recording& recording, std::int32_t layer) {
   static_cast<void>(recording.tensors(0, layer).ok());
   for (std::uint32_t part = 2; part <= attention::kLastPart; ++part)
@@ -116,7 +116,7 @@ attention::RecordingInfo mixed_info() {
   return info;
 }
 
-/// A file of version 2 with every part, finished or not.
+/// A file of version 2 with every part, complete or cut off.
 std::string mixed_file(io::Codec codec, bool finished) {
   using attention::Part;
   std::string bytes;

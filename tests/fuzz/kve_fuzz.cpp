@@ -1,6 +1,6 @@
-// Hostile event logs, through the reader into a replay. Checksums would stop nearly every mutation at the
-// door, so the entry takes the first byte as a choice: 0 = the rest is a file as it is; else it is the
-// messages of a file, each after its length in three bytes, around which correct frames are built.
+// Hostile event logs, through the reader into a replay. Checksums would reject nearly every mutation at once, so the
+// first byte of the input is a choice: 0 = the rest is a file as it is; otherwise the rest is the messages of a file,
+// each after its length in three bytes, around which correct frames are built.
 #include <algorithm>
 #include <cstdlib>
 #include <sstream>
@@ -39,7 +39,7 @@ std::string framed(std::string_view bytes) {
   return out;
 }
 
-/// The messages of a file, as `framed` takes them.
+/// The messages of a file, in the form that `framed` takes.
 std::string messages_of(std::string_view file) {
   std::string out, message;
   file.remove_prefix(log::kMagic.size());
@@ -53,7 +53,7 @@ std::string messages_of(std::string_view file) {
   return out;
 }
 
-/// `replay`: of one replica or several.
+/// `replay`: a replay of one replica or of several.
 template <class Created>
 void read_into(log::Reader& reader, const Created& replay) {
   while (true) {

@@ -1,6 +1,6 @@
-// Hostile .kvt files. Checksums would stop nearly every mutation at the door, so the entry takes the first
-// byte as a choice: 0 = the rest is a file as it is; else it is the messages of a file, around which correct
-// frames are built.
+// Hostile .kvt files. Checksums would reject nearly every mutation at once, so the first byte of the input is a
+// choice: 0 = the rest is a file as it is; otherwise the rest is the messages of a file, around which correct frames
+// are built.
 #include <cstdlib>
 
 #include "proto/trace.pb.h"
@@ -14,7 +14,7 @@ namespace {
 using namespace kvplan;
 using namespace kvplan::traces;
 
-/// The messages follow each other, each after its length in two bytes: header, chunks, index.
+/// Frames around messages that follow each other, each after its length in two bytes: header, chunks, index.
 std::string framed(std::string_view bytes) {
   std::vector<std::string_view> messages;
   while (bytes.size() >= 2) {

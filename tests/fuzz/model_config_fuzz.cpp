@@ -1,4 +1,4 @@
-// Configs of models: what is read has bytes and weights that are numbers; errors are one line.
+// Configs of models: a config that can be read has valid numbers of bytes and weights; errors are one line.
 #include <cstdlib>
 
 #include "simulator/modelfile/catalogue.h"

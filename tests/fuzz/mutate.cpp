@@ -39,7 +39,7 @@ std::size_t place(const std::string& text, Random& random) {
   return random.below(text.size() + 1);
 }
 
-/// Length of a range from `begin`: mostly short, sometimes up to the end.
+/// Length of a range that begins at `begin`: mostly short, sometimes up to the end.
 std::size_t length(const std::string& text, std::size_t begin, Random& random) {
   const std::size_t rest = text.size() - begin;
   const std::size_t most = random.chance(1, 4) ? rest : std::min<std::size_t>(rest, 8);

@@ -1,4 +1,4 @@
-// Price lists: what is read has a cost for each of its devices; errors are one line.
+// Price lists: a list that can be read gives a cost for each of its devices; errors are one line.
 #include <cmath>
 #include <cstdlib>
 

@@ -1,6 +1,6 @@
-// The part of a fuzz program that needs no libFuzzer: runs the entry over its seeds and corpus files, each as
-// it is and with seeded mutations. When the entry dies, hangs (60 s for one input) or asks for more than the
-// allowed memory, the input is left in the working directory and the line that repeats it is printed.
+// The part of a fuzz program that does not need libFuzzer: runs the entry on its seeds and corpus files, each unchanged
+// and with seeded mutations. If the entry crashes, hangs (60 s for one input) or needs more than the allowed memory,
+// the input is left in the working directory, and the command line that repeats it is printed.
 //   NAME [--mutations N] [--seed S] [--memory-mb M] [--write-corpus DIR] [FILE|FOLDER...]
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -37,7 +37,7 @@ struct Options {
   std::vector<std::string> inputs;
 };
 
-// What the signal handler needs, and may touch.
+// Data that the signal handler needs, and may use.
 const std::string* current_input = nullptr;
 std::array<char, 4096> current_file{};
 constexpr unsigned kSecondsPerInput = 60;
@@ -60,7 +60,7 @@ extern "C" void leave_input(int signal) {
   std::raise(signal);
 }
 
-/// Sanitizers print their report, then abort; a crash is theirs to report first.
+/// Sanitizers print their report, then abort; so a crash is reported by them first.
 #if KVPLAN_SHADOW_MEMORY
 constexpr int kSignals[] = {SIGABRT, SIGALRM};
 extern "C" const char* __asan_default_options() {
@@ -161,8 +161,8 @@ int main(int argc, char** argv) {
   for (std::size_t i = 0; i < items.size(); ++i) {
     run(items[i].bytes, program + "." + items[i].name + ".failed");
     for (std::uint64_t n = 0; n < options.mutations; ++n) {
-      // A stream of its own for each: adding a corpus file changes no other's mutations, but for what is
-      // spliced in.
+      // Each item has its own random stream, so adding a corpus file does not change the mutations of others, except
+      // for spliced parts.
       kvplan::Random random(options.seed, items[i].name + "/" + std::to_string(n));
       const auto& other = items[random.below(items.size())].bytes;
       run(kvplan::mutate(items[i].bytes, other, random),

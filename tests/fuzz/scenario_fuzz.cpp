@@ -1,5 +1,5 @@
-// Scenario files and --set texts: what resolves is printed and resolves to the same again; errors are one
-// line.
+// Scenario files and --set texts: a scenario that can be resolved is printed and resolves to the same again; errors are
+// one line.
 #include <cstdlib>
 
 #include "simulator/io/scenario_json.h"
@@ -15,7 +15,7 @@ std::vector<std::string> fuzz_seeds() {
           "memory.allocator.block_tokens=32", "latency=roofline:overhead_ns=1e3"};
 }
 
-/// The scenario as a report begins with it, without the origins.
+/// The scenario in the form in which a report begins with it, without the origins.
 static std::string printed(const kvplan::runs::Scenario& scenario) {
   kvplan::JsonWriter json;
   json.begin_object();

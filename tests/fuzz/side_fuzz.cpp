@@ -1,4 +1,4 @@
-// Side files: parsed, and formats run with what is accepted.
+// Side files: parsed, and used by formats if they are accepted.
 #include <cstdlib>
 #include <cstring>
 
@@ -10,7 +10,7 @@ namespace {
 namespace formats = kvplan::formats;
 namespace io = kvplan::io;
 
-/// Encodes a few tokens of a small layer, if the file suits it.
+/// Encodes a few tokens of a small layer, if the file fits it.
 void run(const std::shared_ptr<const formats::SideData>& side, const char* text) {
   auto parsed = formats::parse_format(text);
   if (!parsed.ok()) std::abort();

@@ -1,5 +1,5 @@
-// The texts of a made-up trace's parts: what is accepted gives a well-formed stream or one line that says why
-// not. Parts that read files are left out. A ServeGen pool: any rows and tables, as files of an archive, and any
+// The texts of the parts of a synthetic trace: an accepted text gives a well-formed stream, any other gives a one-line
+// error. Parts that read files are left out. Also a ServeGen pool: any rows and tables as files of an archive, and any
 // archive.
 #include <cstdlib>
 

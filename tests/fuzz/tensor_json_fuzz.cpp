@@ -1,5 +1,5 @@
-// The JSON that names raw tensors: parsed, and formats run over what is accepted. The input is the JSON, a zero byte
-// and the bytes of all files: a file named by a number N has the first N of them.
+// The JSON that names raw tensors: parsed, and formats run on it if it is accepted. The input is the JSON, a zero byte
+// and the bytes of all files: a file that is named by a number N has the first N of them.
 #include <cstdlib>
 #include <cstring>
 
@@ -15,7 +15,7 @@ using kvplan::Status;
 namespace io = kvplan::io;
 namespace formats = kvplan::formats;
 
-/// Longer ones take too long for a fuzzer to be worth it.
+/// Longer sequences take too long for a fuzzer.
 constexpr std::int64_t kMostTokens = 64;
 
 void run(const kvplan::attention::Recording& recording, const char* text) {

@@ -1,4 +1,4 @@
-// Hostile text (plain or compressed) through detection and every importer that can be meant by it.
+// Hostile text (plain or compressed) through format detection and every importer that may accept it.
 #include <cstdlib>
 
 #include "tests/fuzz/fuzz.h"
@@ -17,7 +17,7 @@ Result<Trace> import(std::string_view bytes, const ImportOptions& options) {
   return collect(*stream);
 }
 
-/// What every reader of a trace relies on.
+/// Checks the properties on which every reader of a trace relies.
 void check(const Result<Trace>& result) {
   if (!result.ok()) {
     if (result.error().to_string().find('\n') != std::string::npos) std::abort();

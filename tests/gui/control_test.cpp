@@ -1,4 +1,4 @@
-// Cancelling, giving up a drag, quitting in the middle; and everything by keyboard.
+// Cancelling a run, cancelling a drag, quitting during a run; and all functions by keyboard.
 #include <gtest/gtest.h>
 #include <zlib.h>
 
@@ -29,7 +29,7 @@
 namespace kvplan::gui {
 namespace {
 
-/// A scenario of the first thousand requests of a trace that takes long enough to be stopped by hand.
+/// A scenario with the first thousand requests of a trace that takes long enough to be stopped by hand.
 QString long_file() {
   static const QTemporaryDir kFolder;
   const QString scenario = kFolder.filePath(QStringLiteral("short.json"));
@@ -53,12 +53,12 @@ QString long_file() {
   return scenario;
 }
 
-/// A window that shows the thousand.
+/// A window that shows these thousand requests.
 std::unique_ptr<MainWindow> long_window() {
   auto window = make_window(false);
   window->open({long_file()});
   EXPECT_TRUE(wait_for([&] { return window->result() != nullptr && window->settled(); }));
-  // Reading took long enough, on a busy machine, to be shown; that goes with the next look at it.
+  // Reading took long enough, on a busy machine, to show progress; the display ends when events are processed.
   auto* const cancel = window->findChild<QPushButton*>(QStringLiteral("cancel"));
   EXPECT_TRUE(wait_for([&] { return !cancel->isVisible(); }));
   return window;
@@ -116,11 +116,11 @@ TEST(GuiCancel, AWindowMayCloseWhileItRuns) {
   action(*window, "quit")->trigger();
   EXPECT_FALSE(window->isVisible());
   EXPECT_TRUE(window->worker().busy()) << "the run was not waited for";
-  window.reset();  // ends it
+  window.reset();  // ends the run
 }
 
-/// An importable file that is small on the disk and takes long to read: the same rows compressed over and
-/// over. A gzip file may have several members.
+/// An importable file that is small on the disk and takes long to read: the same rows compressed again and again. A
+/// gzip file may have several members.
 QString slow_file() {
   static const QTemporaryDir kFolder;
   const QString path = kFolder.filePath(QStringLiteral("slow.csv.gz"));
@@ -200,7 +200,7 @@ TEST(GuiDrag, EscapeTakesBackADragOfASlider) {
   EXPECT_EQ(pool->value(), start);
   ASSERT_TRUE(wait_for([&] { return window->settled(); }));
   EXPECT_EQ(window->result()->run.makespan.count, makespan);
-  // The next drag moves again, and Escape without one does nothing.
+  // The next drag moves the slider again, and Escape outside a drag does nothing.
   QTest::keyClick(pool, Qt::Key_Escape);
   EXPECT_EQ(window->document().undo_stack().index(), 0);
   QTest::mousePress(pool, Qt::LeftButton, {}, handle_of(*pool));
@@ -234,7 +234,7 @@ TEST(GuiDrag, EscapeTakesBackADragOfTheChart) {
   QTest::mouseRelease(chart, Qt::LeftButton, {}, from + QPoint(60, 0));
 }
 
-/// What the Tab key visits, from `first` on until it comes round.
+/// The widgets that the Tab key visits, from `first` until it comes back to it.
 std::vector<QWidget*> tab_round(QWidget* first) {
   std::vector<QWidget*> visited;
   first->setFocus(Qt::TabFocusReason);
@@ -308,7 +308,7 @@ TEST(GuiKeyboard, NamesOfControlsDiffer) {
       if (!widget->isVisible() || (widget->focusPolicy() & Qt::TabFocus) == 0) continue;
       if (widget->objectName().startsWith(QStringLiteral("qt_"))) continue;
       const QString name = widget->accessibleName();
-      if (name.isEmpty()) continue;  // that nothing is without a name is tested apart
+      if (name.isEmpty()) continue;  // another test checks that all widgets have names
       EXPECT_TRUE(names.emplace(name, widget).second) << to_utf8(name);
     }
     EXPECT_GT(names.size(), 25U);

@@ -1,4 +1,4 @@
-// A derived pool on its slider: known from device and model before anything ran, except where the model is in a file.
+// A derived pool on its slider: known from device and model before any run, except if the model is in a file.
 #include <gtest/gtest.h>
 
 #include <QComboBox>
@@ -28,7 +28,7 @@ bool beside_sliders(const MainWindow& window, const QString& part) {
 TEST(GuiSliders, ADerivedPoolIsThatOfTheDeviceBeforeItRan) {
   const auto window = make_window();
   const QSlider* const pool = window->sliders()->slider(SliderKind::kPool);
-  const auto choose = [&](const char* device) {  // as a hand does; nothing runs before this returns
+  const auto choose = [&](const char* device) {  // like a user; no run starts before this returns
     auto* list = qobject_cast<QComboBox*>(window->form()->editor(QStringLiteral("deployment.device")));
     ASSERT_NE(list, nullptr);
     list->setCurrentIndex(list->findText(QString::fromLatin1(device)));
@@ -65,7 +65,7 @@ TEST(GuiSliders, ADerivedPoolOfAModelInAFileIsNotKnownBeforeItRan) {
   ASSERT_TRUE(wait_settled(*window));
   EXPECT_TRUE(pool->isEnabled());
   EXPECT_TRUE(beside_sliders(*window, QStringLiteral("GiB, h100-sxm")));
-  // Another load has the same pool; another device has not.
+  // Another load has the same pool; another device has a different one.
   window->edit(QStringLiteral("workload.rate_scale"), QStringLiteral("2"));
   EXPECT_TRUE(pool->isEnabled());
   window->edit(QStringLiteral("deployment.device"), QStringLiteral("l40s"));

@@ -1,4 +1,4 @@
-// What fits and what it costs, under the form: rows by hand, and those of the window beside figures and reports.
+// The tables "What fits" and "Cost": rows computed by hand, and the window's rows compared with figures and reports.
 #include <gtest/gtest.h>
 
 #include <QAction>
@@ -167,7 +167,7 @@ TEST(GuiFits, AnEngineWithoutRoomSaysWhatItNeeds) {
   EXPECT_TRUE(shown.contains(QStringLiteral("\ndeployment.tp="))) << to_utf8(shown);
   EXPECT_TRUE(window->fits()->isEnabled());
   EXPECT_FALSE(window->messages()->text().isEmpty());
-  // What it names takes it away.
+  // The suggested setting removes the obstacle.
   const QString way =
       shown.mid(shown.indexOf(QStringLiteral("deployment.tp=")) + 14).section(QLatin1Char('\n'), 0, 0);
   window->edit(QStringLiteral("engine.max_model_len"), QStringLiteral("4096"));

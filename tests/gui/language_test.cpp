@@ -1,4 +1,4 @@
-// Translations: complete, as the sources are, drawable, and changed at once.
+// Translations: complete, in agreement with the sources, drawable, and changed immediately.
 #include "gui/view/language.h"
 
 #include <gtest/gtest.h>
@@ -63,8 +63,8 @@ bool has_chinese(const QString& text) {
   return std::any_of(text.begin(), text.end(), [](QChar c) { return c.script() == QChar::Script_Han; });
 }
 
-/// Words that a reader of Chinese would have to know English for: names of states, files, units and measures
-/// are not.
+/// True if the text has words for which a reader of Chinese would have to know English; names of states, files, units
+/// and measures do not count.
 bool has_english(QString text) {
   static const QRegularExpression kKept(QStringLiteral(
       "\\b(kvplan|token|tokens|Token|GPU|Pareto|png|svg|kva|TTFT|TPOT|ttft|tpot|queue|KV|Qt|LGPL|Apache|CSV|"
@@ -82,7 +82,7 @@ bool has_english(QString text) {
   return text.remove(kKept).contains(kWord);
 }
 
-/// Everything that a form shows of descriptors and fields.
+/// All texts of descriptors and fields that a form shows.
 std::set<std::string> texts_of_the_catalogues() {
   std::set<std::string> texts;
   const auto words = [&](std::string_view path) {
@@ -113,7 +113,7 @@ std::set<std::string> texts_of_the_catalogues() {
   return texts;
 }
 
-/// Chinese for one test.
+/// Sets the language to Chinese for one test.
 class GuiChinese : public testing::Test {
  protected:
   GuiChinese() {
@@ -185,7 +185,7 @@ TEST_F(GuiChinese, CataloguesAreTranslatedAndFallBackToEnglish) {
   }
 }
 
-/// What a user can read in the window, but for what is typed or chosen, and for names of files.
+/// All texts that a user can read in the window, except those that were typed or chosen, and names of files.
 QStringList texts_shown(const MainWindow& window) {
   QStringList texts;
   for (const QAction* action : window.findChildren<QAction*>())
@@ -220,7 +220,7 @@ TEST_F(GuiChinese, NothingInTheWindowIsInEnglish) {
     for (const QString& english : untranslated) plain.remove(english);
     plain.remove(kMnemonic).remove(kPath);
     chinese += has_chinese(plain) ? 1 : 0;
-    if (plain == QStringLiteral("English")) continue;  // named in itself
+    if (plain == QStringLiteral("English")) continue;  // each language is named in itself
     EXPECT_FALSE(has_english(plain)) << to_utf8(text);
   }
   EXPECT_GT(chinese, 150);

@@ -60,8 +60,8 @@ TEST(GuiProgram, EachViewIsAScreenshotOfItsOwnFiles) {
   EXPECT_TRUE(nothing.err.contains(QStringLiteral("sweep")));
 }
 
-/// Issue 44: a picture took the place of the trace that it shows. By any name of the file, and also where the scenario
-/// names it.
+/// A picture must not replace a file that was read, under any name of that file, and also if only the scenario names
+/// it.
 TEST(GuiProgram, APictureReplacesNoFileThatWasRead) {
   const QTemporaryDir folder;
   const QString trace = folder.filePath(QStringLiteral("t.kvt"));

@@ -1,5 +1,5 @@
-// The report of a finished run (.kvr): shown as `kvplan run --report` wrote it, and nothing in the window
-// changes it.
+// The report of a finished run (.kvr): shown as `kvplan run --report` wrote it; no action in the window changes
+// it.
 #include <gtest/gtest.h>
 
 #include <QAction>
@@ -25,7 +25,7 @@
 namespace kvplan::gui {
 namespace {
 
-/// What `kvplan run` writes for the micro trace.
+/// The files that `kvplan run` writes for the micro trace.
 class GuiReport : public testing::Test {
  protected:
   QString run(const char* name, const QStringList& more) {
@@ -57,7 +57,7 @@ std::vector<QString> texts(const runs::RunSummary& run) {
   return out;
 }
 
-/// The same columns up to the rounding of files: whole nanoseconds, means in floating point.
+/// Checks that the columns are equal up to the rounding of files: whole nanoseconds, means in floating point.
 void expect_alike(const TimelineData& file, const TimelineData& run) {
   ASSERT_EQ(file.bins().size(), run.bins().size());
   EXPECT_EQ(file.capacity_bytes(), run.capacity_bytes());
@@ -102,13 +102,13 @@ TEST_F(GuiReport, IsReadOnlyUntilATraceIsOpened) {
   EXPECT_FALSE(window->form()->editor(QStringLiteral("engine.max_seqs"))->isEnabled());
   for (const char* name : {"run", "save-session", "save-session-as"})
     EXPECT_FALSE(window->findChild<QAction*>(QString::fromLatin1(name))->isEnabled()) << name;
-  apply_language(Language::kChinese);  // makes menus and form anew
+  apply_language(Language::kChinese);  // rebuilds menus and form
   QApplication::processEvents();
   EXPECT_FALSE(window->form()->editor(QStringLiteral("engine.max_seqs"))->isEnabled());
   EXPECT_FALSE(window->findChild<QAction*>(QStringLiteral("run"))->isEnabled());
   apply_language(Language::kEnglish);
   QApplication::processEvents();
-  // Looking is free: zoom, cursor, table.
+  // Zoom, cursor and table still work.
   const TimeRange whole = window->timeline()->range();
   window->timeline()->zoom(4, whole.length() / 2);
   EXPECT_LT(window->timeline()->range().length(), whole.length());
@@ -175,7 +175,7 @@ TEST_F(GuiReport, BadFilesAreOneLineAndChangeNothing) {
   flipped[whole.size() / 2] = static_cast<char>(flipped[whole.size() / 2] ^ 0x10);
   refuse(flipped, "");
   EXPECT_TRUE(window->sliders()->slider(SliderKind::kPool)->isEnabled());
-  // Only by itself.
+  // A report can only be opened alone.
   window->messages()->clear();
   window->open({file.fileName(), to_qstring(kMicroTrace)});
   ASSERT_TRUE(wait_for([&] { return !window->messages()->text().isEmpty(); }));

@@ -1,4 +1,4 @@
-// The empty window offers the bundled sample; what desktops know the program by.
+// The empty window offers the bundled sample; names and icon by which desktops know the program.
 #include <gtest/gtest.h>
 
 #include <QAction>

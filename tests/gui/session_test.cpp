@@ -44,7 +44,7 @@ void wait_shown(MainWindow& window) {
   ASSERT_TRUE(wait_for([&] { return window.result() != nullptr && window.settled(); }));
 }
 
-/// Opens with a window that has shown something already: waits for what is new.
+/// Opens a file in a window that already shows something, and waits for the new content.
 void open_and_wait(MainWindow& window, const QString& path) {
   const ResultPtr before = window.result();
   window.open({path});
@@ -58,7 +58,7 @@ QAction* action(MainWindow& window, const char* name) {
   return found;
 }
 
-/// Fills in the next file dialog when it is there, and accepts it. Gives its title through `title`.
+/// Fills in the next file dialog when it appears, and accepts it. Returns its title in `title`.
 void answer_dialog(const QString& path, QString* title) {
   QTimer::singleShot(50, qApp, [path, title] {
     auto* dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget());
@@ -213,7 +213,7 @@ TEST_F(GuiSession, EveryFileOfASettingIsFoundFromElsewhere) {
   EXPECT_NE(text.find(R"("trace": "7")"), std::string::npos) << text;
   EXPECT_NE(text.find(R"("attention": "/data/a.kva,b.kva")"), std::string::npos) << text;
   EXPECT_NE(text.find(R"("model": "own/config.json")"), std::string::npos) << text;
-  // Read as a file of that folder, each is what it was; so it is where the session was saved from elsewhere.
+  // Read as a file of that folder, each path means the same file as where the session was saved.
   traces::Input input(traces::open_memory(text, "s.json").value(), "/data/sessions/s.json");
   const auto read = io::read_scenario(input);
   ASSERT_TRUE(read.ok()) << read.error().to_string();
@@ -346,12 +346,12 @@ TEST(GuiImport, AnotherTableIsReadAsTheScenarioSays) {
   wait_shown(*window);
   const auto outputs = [&] { return window->result()->run.output_tokens; };
   EXPECT_EQ(outputs(), 60);
-  // Another word about the columns reads the file again; undo reads it once more.
+  // A change of the column map reads the file again; undo reads it once more.
   window->edit(QStringLiteral("workload.map"), QStringLiteral("arrival=when:s,input=b,output=a"));
   ASSERT_TRUE(wait_for([&] { return outputs() == 300 && window->settled(); }));
   window->document().undo_stack().undo();
   ASSERT_TRUE(wait_for([&] { return outputs() == 60 && window->settled(); }));
-  // What cannot be read leaves the picture, greyed, and is not tried over and over.
+  // A file that cannot be read leaves the old picture, greyed, and is not tried again and again.
   window->edit(QStringLiteral("workload.map"), QStringLiteral("arrival=when:s,input=b,output=nowhere"));
   ASSERT_TRUE(wait_for([&] { return window->messages()->text().contains(QStringLiteral("nowhere")); }));
   EXPECT_EQ(outputs(), 60);

@@ -1,4 +1,4 @@
-// The chart, by pixels, keys, wheel and mouse.
+// The chart, tested by pixels, keys, wheel and mouse.
 #include "gui/views/timeline/timeline_view.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What is shown, before it is painted.
+// The data of the views, before it is painted.
 #include <gtest/gtest.h>
 
 #include <QFile>
@@ -86,7 +86,7 @@ TEST(GuiTimeline, EveryColumnSumsToTheCapacityAndLosesNothing) {
       for (std::size_t row = 0; row < kTimelineRows; ++row)
         greatest[row] = std::max(greatest[row], column.greatest[row]);
     }
-    // The plain way: every bin that the range touches.
+    // The simple way: every bin that overlaps the range.
     std::array<std::int64_t, kTimelineRows> expected{};
     for (const TimelineColumn& bin : data->bins())
       for (std::size_t row = 0; row < kTimelineRows; ++row)

@@ -1,4 +1,4 @@
-// The whole window: a user at mouse and keyboard.
+// The whole window, operated with mouse and keyboard.
 #include <gtest/gtest.h>
 
 #include <QAbstractButton>
@@ -101,7 +101,7 @@ TEST(GuiWindow, AMovementIsDrawnInFewerColumnsUntilTheHandRests) {
   EXPECT_GT(window->result()->timeline->bins().size(), fine / 2 - 1);
   EXPECT_GT(window->result()->timeline->bins().size(), 2048U);
   EXPECT_EQ(window->result()->run.makespan, moved->run.makespan);
-  // Close up, all columns are wanted at once: the view stays where it is.
+  // At close zoom, all columns are computed at once, so the view does not change later.
   window->timeline()->zoom(500, window->timeline()->data()->whole().length() / 2);
   const double part = static_cast<double>(window->timeline()->range().length()) /
                       static_cast<double>(window->timeline()->data()->whole().length());
@@ -155,7 +155,7 @@ TEST(GuiWindow, AWrongValueIsSaidAndChangesNothing) {
   window->edit(QStringLiteral("fleet.replicas"), QStringLiteral("many"));
   EXPECT_TRUE(window->messages()->text().contains(QStringLiteral("fleet.replicas")));
   EXPECT_EQ(window->result(), shown);
-  // One that only the run finds: a pool too small to exist.
+  // An error that only the run finds: a pool that is too small.
   window->edit(QStringLiteral("memory.pool_blocks"), QStringLiteral("1"));
   ASSERT_TRUE(wait_for([&] { return !window->worker().busy(); }));
   EXPECT_FALSE(window->messages()->text().isEmpty());
@@ -232,7 +232,7 @@ TEST(GuiForm, HasARowForEveryFieldAndParameter) {
     if (field.kind != runs::FieldKind::kComponent) continue;
     for (const Descriptor* descriptor : runs::family_descriptors(field.family)) {
       window->edit(to_qstring(field.path), to_qstring(descriptor->name));
-      if (!window->messages()->text().isEmpty()) {  // a policy that a run refuses, and says so
+      if (!window->messages()->text().isEmpty()) {  // a policy that a run refuses, with a message
         window->messages()->clear();
         continue;
       }
@@ -288,7 +288,7 @@ TEST(GuiForm, TypingSimulatesAgainAndWhatIsWrongStaysToBeMended) {
   ASSERT_TRUE(wait_settled(*window));
 }
 
-/// How long from a slider's step to its picture, in processor time of both threads. Printed, never judged.
+/// Time from a slider's step to its picture, in processor time of both threads. It is printed, never judged.
 TEST(GuiWindow, PrintsWhatAStepOfASliderCosts) {
   const char* shared = std::getenv("KVPLAN_SHARED");
   const QString folder =

@@ -1,4 +1,4 @@
-// The worker: newest wish wins, cancelling is answered, results are those of the library.
+// The worker: the newest request wins, cancelling is answered, results are those of the library.
 #include <gtest/gtest.h>
 #include <malloc.h>
 #include <sys/resource.h>
@@ -13,7 +13,7 @@
 namespace kvplan::gui {
 namespace {
 
-/// What a worker answered, in order.
+/// The worker's answers, in order.
 struct Answers {
   std::vector<ResultPtr> results;
   std::vector<std::pair<Generation, Error>> errors;
@@ -91,11 +91,11 @@ TEST(GuiWorker, CancelAnswersTheRunningAndTheWaitingWish) {
 TEST(GuiWorker, MayGoWhileItWorks) {
   auto worker = std::make_unique<SimulationWorker>();
   worker->run(scenario_of({}), long_trace(), 64, false);
-  worker.reset();  // ends the run and waits for it: the test ends at all
+  worker.reset();  // ends the run and waits for it; otherwise the test would not end
 }
 
-/// Limits the address space to what the process has now. Large blocks are requested from the system, not taken from
-/// memory that other tests freed.
+/// Limits the address space to its current size. Large blocks then fail, since they are requested from the system, not
+/// taken from memory that other tests freed.
 class NoMoreMemory {
  public:
   NoMoreMemory() {

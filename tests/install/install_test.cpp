@@ -1,4 +1,4 @@
-// `cmake --install`, into a folder that is then moved: what is there, and that it works from there.
+// `cmake --install` into a folder that is then moved: which files are there, and that the programs work from there.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -30,7 +30,7 @@ std::set<std::string> files_below(const std::string& folder, const std::string& 
 
 class Install : public ::testing::Test {
  protected:
-  // Once: it copies every program.
+  // Done once, because it copies every program.
   static void SetUpTestSuite() {
     folder_ = new test::TemporaryFolder;
     const std::string first = folder_->file("first");
@@ -44,7 +44,7 @@ class Install : public ::testing::Test {
   static void TearDownTestSuite() { delete folder_; }
 
   static std::string prefix() { return folder_->file("any place/moved"); }
-  /// What a command prints, run in a folder; "failed: ..." if it ends in another status than 0.
+  /// The output of a command that runs in a folder; "failed: ..." if its exit status is not 0.
   static std::string printed(const std::string& in, const std::string& command) {
     const std::string out = folder_->file("out");
     const std::string err = folder_->file("err");

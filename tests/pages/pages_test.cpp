@@ -1,5 +1,5 @@
-// README.md, the guides and the cookbook: every command runs exactly as written, and the output on a page is what the
-// command prints. Pages are run in their own folder, with links to the tree.
+// README.md, the guides and the cookbook: every command runs exactly as written, and the output on a page is the
+// command's output. Each page runs in its own folder, with links to the tree.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -21,7 +21,7 @@ using test::write_file;
 /// The lines between two fences of a page.
 struct Block {
   std::string page;
-  int line{0};  ///< of the fence that opens it, from 1
+  int line{0};  ///< number of the line of the opening fence, from 1
   std::string language;
   std::string text;
 };
@@ -44,7 +44,7 @@ std::vector<Block> blocks_of(const std::string& page) {
   return blocks;
 }
 
-/// A folder that has of the tree what commands name, and takes what they write.
+/// A folder with those parts of the tree that commands name; it receives the files that commands write.
 class Workplace {
  public:
   Workplace() {
@@ -53,7 +53,7 @@ class Workplace {
     fs::create_directory(folder_.file("build"));
     fs::create_directory_symlink(KVPLAN_PROGRAM_DIR, folder_.file("build/bin"));
   }
-  /// What a script prints on standard output; a failed test where a command of it fails.
+  /// The standard output of a script; the test fails if a command of it fails.
   std::string run(const Block& block, const std::string& script) {
     write_file(folder_.file("script"), script);
     const std::string command = "cd '" + folder_.path() +
@@ -72,7 +72,7 @@ bool can_run(const Block& block) {
   return KVPLAN_WITH_GUI != 0 || block.text.find("kvplan-gui") == std::string::npos;
 }
 
-/// Runs all blocks in their order; returns how many there are.
+/// Runs all blocks in their order; returns their number.
 std::size_t run_page(const std::vector<Block>& blocks) {
   Workplace workplace;
   for (const Block& block : blocks)
@@ -114,7 +114,7 @@ TEST(Readme, ItsOutputIsWhatTheCommandPrints) {
     const std::size_t end = block.text.find('\n');
     Workplace workplace;
     const std::string printed = workplace.run(block, block.text.substr(2, end - 1));
-    // A line of three points stands for any lines.
+    // A line of three points stands for any number of lines.
     const std::string more = "...\n";
     std::string expected = block.text.substr(end + 1);
     std::size_t at = 0;

@@ -1,4 +1,4 @@
-// Requests of tests to an allocator that may lack the part that serves them.
+// Calls of tests to optional parts of an allocator, which the allocator may lack.
 #pragma once
 
 #include "simulator/core/allocator.h"

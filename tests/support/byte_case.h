@@ -20,8 +20,8 @@ struct ByteCase {
   std::int64_t scale_bytes{0};  ///< of a token
 };
 
-/// Sometimes a format, several ranks, or a stage without all layers: computes the rows of a token anew, by the rules
-/// of model/kv_format.h and model/ranks.h.
+/// Sometimes draws a format, several ranks, or a stage with only some layers: computes the rows of a token anew, by the
+/// rules of model/kv_format.h and model/ranks.h.
 inline void draw_part(Random& random, ByteCase& c) {
   struct Bits {
     std::int64_t element, group, scale;  // bits, elements, bytes with the zero point

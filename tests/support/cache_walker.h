@@ -58,7 +58,7 @@ class CacheWalker : public core::Observer {
     content_.erase(b);
   }
 
-  /// `free` and `held` are not counted.
+  /// Counts the pool; `free` and `held` are left out.
   [[nodiscard]] core::PoolCounts count() const {
     core::PoolCounts counts;
     std::map<Name, bool> known;
@@ -77,7 +77,7 @@ class CacheWalker : public core::Observer {
 
  private:
   using Name = std::pair<RequestId, std::int64_t>;  // kNoRequest: a shared name
-  /// Does any group lack a block that it needs for a hit of `blocks` blocks?
+  /// True if some group lacks a block that it needs for a hit of `blocks` blocks.
   [[nodiscard]] bool can_be_found(RequestId r, std::int64_t blocks) const {
     for (std::int64_t g = 0; g < groups_; ++g)
       for (std::int64_t b = first_taken(g, blocks); b < blocks; ++b) {
@@ -89,12 +89,12 @@ class CacheWalker : public core::Observer {
   [[nodiscard]] std::int64_t first_taken(std::int64_t group, std::int64_t blocks) const {
     const std::int64_t window = layout_.groups[static_cast<std::size_t>(group)].window;
     if (window == 0) return 0;
-    std::int64_t first = blocks - 1;  // at least one
+    std::int64_t first = blocks - 1;  // at least one block
     while (first > 0 && first * layout_.alloc_unit_tokens > blocks * layout_.alloc_unit_tokens - window + 1)
       --first;
     return std::max<std::int64_t>(first, 0);
   }
-  /// A prompt is the beginning of what some request has written when it ends.
+  /// A prompt is the beginning of all that a request has written at its end.
   void try_every_prompt(std::map<Name, bool>& known) const {
     for (const RequestId r : ids_below<RequestId>(workload_.size())) {
       for (std::int64_t n = 1; n <= workload_.final_tokens(r) / layout_.alloc_unit_tokens; ++n) {
@@ -104,7 +104,7 @@ class CacheWalker : public core::Observer {
       }
     }
   }
-  /// Does a lookup of the request's content reach this block? Goes back to the last known block.
+  /// True if a lookup of the request's content reaches this block. Searches back to the last known block.
   [[nodiscard]] bool reached(RequestId r, std::int64_t logical, std::map<Name, bool>& known) const {
     if (!layout_.groups.empty()) return known.count(name(r, logical)) != 0;
     std::int64_t at = logical;
@@ -139,7 +139,7 @@ class CacheWalker : public core::Observer {
   std::map<RequestId, std::vector<BlockId>> tables_;
   std::map<BlockId, std::set<RequestId>> holders_;
   std::map<BlockId, Name> content_;                 // the request and table entry by which it was filled
-  std::map<Name, std::vector<BlockId>> blocks_of_;  // the oldest first
+  std::map<Name, std::vector<BlockId>> blocks_of_;  // oldest first
 };
 
 }  // namespace kvplan::test

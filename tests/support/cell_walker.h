@@ -1,4 +1,4 @@
-// The ledger's ten states by walking every cell of every block, from tables of its own that follow the
+// The ledger's ten states, counted by walking over every cell of every block, with its own tables made from the
 // events. Slow on purpose: no counter, no aggregate, no shortcut. Only for naive stepping (one step per
 // on_steps).
 #pragma once
@@ -34,7 +34,7 @@ class CellWalker final : public core::Observer {
     Sequence& s = sequences_[at(g.request)];
     if (layout_.returns_alloc_units()) {
       for (const BlockId b : g.blocks) fresh(s, b);
-    } else {  // one block as long as the range
+    } else {  // one block of the range's length
       s.blocks = {own_block(g.request)};
       if (g.first_block == 0) written_[own_block(g.request)].clear();
       written_[own_block(g.request)].resize(at(g.first_block + g.alloc_units), false);
@@ -154,7 +154,7 @@ class CellWalker final : public core::Observer {
     while (s.blocks[at(b)] != block) ++b;
     return b * (layout_.returns_alloc_units() ? layout_.alloc_unit_tokens : 0);
   }
-  /// With contiguous memory: a request's range, wherever it moves, counts as one block, numbered by the request.
+  /// With contiguous memory, a request's range counts as one block wherever it is; its number is that of the request.
   static BlockId own_block(RequestId r) { return id_at<BlockId>(number(r)); }
   void fresh(Sequence& s, BlockId b) {
     s.blocks.push_back(b);
@@ -192,7 +192,7 @@ class CellWalker final : public core::Observer {
   std::map<BlockId, std::vector<bool>> written_;
   std::map<RequestId, std::vector<bool>> read_;  ///< old ranges of copies, by request
   std::map<RequestId, std::int64_t> copied_;
-  std::set<RequestId> held_back_;  ///< in the step in progress
+  std::set<RequestId> held_back_;  ///< in the current step
   core::PoolCounts pool_{};
   bool refused_{false};
 };

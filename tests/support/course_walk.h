@@ -1,5 +1,5 @@
-// One request's cells under a token policy, one by one: a slot is found by searching for the lowest free one, states
-// by looking at every cell and at all later tokens. Slow on purpose; shares no code with courses/course.cpp.
+// The cells of one request under a token policy, one by one: a slot is found by searching for the lowest free one,
+// states by looking at every cell and at all later tokens. Slow on purpose; shares no code with courses/course.cpp.
 #pragma once
 
 #include <set>
@@ -74,7 +74,7 @@ class Walk {
     }
     return out;
   }
-  /// `whole`: a finished walk, which has all slots that will ever be written, by track.
+  /// `whole`: a walk that is finished, so that it has all slots that will ever be written, by track.
   [[nodiscard]] HeldCells count(const Walk& whole) const {
     HeldCells out;
     for (std::int64_t b = 0; b < granted_; ++b) {

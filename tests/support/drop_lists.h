@@ -18,8 +18,8 @@ class DropLists : public core::Drops {
 
  protected:
   explicit DropLists(std::int64_t prompt) : prompt_(prompt) {}
-  /// Adds a track: after each token from the prompt's last on, while more than `most(n)` tokens are kept,
-  /// `choose(kept)` returns the index of the next one to drop.
+  /// Adds a track. After each token, from the prompt's last one on: while more than `most(n)` tokens are kept,
+  /// `choose(kept)` returns the index of the next token to drop.
   template <class Most, class Choose>
   void add_track(std::int32_t units, std::int64_t final_tokens, Most most, Choose choose) {
     units_.push_back(units);

@@ -7,7 +7,7 @@
 
 namespace kvplan::test {
 
-/// At least one of each such member of the catalogue (EncodedCourse.EveryCodecEqualsBlocksFilledByteByByte).
+/// At least one text for each such member of the catalogue (EncodedCourse.EveryCodecEqualsBlocksFilledByteByByte).
 inline const std::vector<std::string>& encoded_formats() {
   static const std::vector<std::string> kAll{"int-tensor",
                                              "int-tensor:scale=running",

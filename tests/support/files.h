@@ -11,7 +11,7 @@
 
 namespace kvplan::test {
 
-/// A folder of its own that is removed with its files at the end of the test.
+/// A folder that is removed with its files at the end of the test.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -26,7 +26,7 @@ class TemporaryFolder {
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
   [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
-  /// Names of its files, sorted, separated by spaces.
+  /// Names of the folder's files, sorted, separated by spaces.
   [[nodiscard]] std::string listing() const {
     std::set<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(path_))

@@ -18,7 +18,7 @@ inline traces::Trace fleet_trace(Random& random) {
   return trace;
 }
 
-/// Steps of no time, of equal length, and of lengths that are hardly ever equal.
+/// Latencies with steps of no time, of equal length, or of lengths that are hardly ever equal.
 inline std::string fleet_latency(Random& random) {
   const char* const kLatencies[]{
       "affine:base_ns=0,token_ns=0,context_ns=0", "affine:base_ns=4000000,token_ns=0,context_ns=0",

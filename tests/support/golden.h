@@ -39,8 +39,8 @@ inline std::vector<std::string> read_lines(const std::string& path) {
   return lines_of(text);
 }
 
-/// Mooncake rows with integer fields, as golden/engines/micro_trace.jsonl has them. A reader of its own, so
-/// that a fault of the importers cannot hide here.
+/// Reads Mooncake rows with integer fields, the form of golden/engines/micro_trace.jsonl. A separate reader, so that a
+/// fault of the importers cannot go unnoticed here.
 inline traces::Trace read_mooncake(const std::string& path) {
   traces::Trace trace;
   trace.prefix.block_tokens = 512;

@@ -28,7 +28,7 @@ inline model::ModelShape draw_windows(Random& random, std::int64_t longest) {
   return shape;
 }
 
-/// `finds_prefixes`: some prefixes can be hit, in more than half of the cases those of other requests.
+/// `finds_prefixes`: some prefixes can be hit; in more than half of the cases, those of other requests.
 inline std::unique_ptr<RandomCase> draw_group_case(std::uint64_t seed, bool finds_prefixes = false) {
   auto result = draw_case(seed);
   RandomCase& c = *result;
@@ -41,10 +41,10 @@ inline std::unique_ptr<RandomCase> draw_group_case(std::uint64_t seed, bool find
   const model::ModelShape shape = draw_windows(random, most + 20);
   constexpr std::array<std::int64_t, 7> kBlocks{1, 2, 3, 4, 8, 16, 32};
   std::int64_t block = kBlocks[random.below(kBlocks.size())];
-  if (finds_prefixes && c.prefix.present())  // a divisor of the trace's
+  if (finds_prefixes && c.prefix.present())  // a divisor of the trace's block size
     while (c.prefix.block_tokens % block != 0) block = kBlocks[random.below(kBlocks.size())];
   c.allocator = "grouped:block_tokens=" + std::to_string(block);
-  if (random.chance(1, 3)) {  // a pipeline stage
+  if (random.chance(1, 3)) {  // the layers of a pipeline stage
     c.first_layer = random.between(0, shape.layers - 1);
     c.layers = random.between(1, shape.layers - c.first_layer);
   }
@@ -77,7 +77,7 @@ inline std::unique_ptr<RandomCase> draw_group_case(std::uint64_t seed, bool find
                               ",context_ns=" + std::to_string(random.between(0, 3)) + ".3";
   const std::string roof = "roofline:flops=1e" + std::to_string(random.between(9, 12)) + ",bandwidth=1e" +
                            std::to_string(random.between(9, 12)) + ",overhead_ns=3";
-  // The roofline needs the number of weights: takes those of some model, with these layers.
+  // The roofline needs the number of weights; this uses those of some model, with these layers.
   model::ModelShape weighed = *model::find_model("llama-2-7b").value();
   const Choice choice =
       parse_component(random.chance(1, 4) ? roof : latency, "latency", latency::latency_descriptors())

@@ -73,8 +73,8 @@ class GroupWalker final : public core::Observer {
     check_load(pass.load);
     for (auto& [r, s] : running_) {
       if (std::exchange(s.admitted_now, false))
-        continue;  // it may have hit a block that is freed in its next scheduler step
-      if (!s.whole && s.chunk == 0) continue;  // not asked
+        continue;  // the request may have hit a block that is freed in its next scheduler step
+      if (!s.whole && s.chunk == 0) continue;  // the allocator is not asked for this request
       for (std::size_t e = 0; e < s.table.size(); ++e)
         if (s.table[e] != kNoBlock) {
           EXPECT_TRUE(shown(s, static_cast<std::int64_t>(e))) << "request " << number(r) << " entry " << e;
@@ -126,7 +126,7 @@ class GroupWalker final : public core::Observer {
     return bytes;
   }
   [[nodiscard]] std::int64_t leaves() const { return leaves_; }
-  /// Blocks that were hit while a request held them.
+  /// How many blocks were hit while a request held them.
   [[nodiscard]] std::int64_t shared() const { return shared_; }
 
  private:
@@ -138,7 +138,7 @@ class GroupWalker final : public core::Observer {
   };
   [[nodiscard]] std::int64_t groups() const { return static_cast<std::int64_t>(layout_.groups.size()); }
 
-  /// Does the next token, at position `written`, see this token?
+  /// True if the next token, at position `written`, sees this token.
   static bool seen(const model::LayerGroup& group, std::int64_t token, std::int64_t written) {
     return group.window == 0 || token > written - group.window;
   }
@@ -147,7 +147,7 @@ class GroupWalker final : public core::Observer {
     const std::int64_t first = entry / groups() * layout_.alloc_unit_tokens;
     return seen(group, first + layout_.alloc_unit_tokens - 1, s.written);
   }
-  /// Any holder may see a token, or write it.
+  /// The state follows from all holders: any of them may see a token, or write it.
   [[nodiscard]] observe::State state_of(BlockId block, const model::LayerGroup& group, std::int64_t token,
                                         std::int64_t layer) const {
     using observe::State;
@@ -159,11 +159,11 @@ class GroupWalker final : public core::Observer {
     if (written_.at(block)[static_cast<std::size_t>(token % layout_.alloc_unit_tokens)])
       return any([&](RequestId r) { return seen(group, token, running_.at(r).written); }) ? State::kLive
                                                                                           : State::kHole;
-    // After the last token, in the same block.
+    // The slots after the last token, in the same block.
     return any([&](RequestId r) { return token < workload_.final_tokens(r); }) ? State::kReserved
                                                                                : State::kTail;
   }
-  /// Counts one by one which keys each token of the step sees.
+  /// Counts one by one the keys that each token of the step sees.
   void check_load(const core::StepLoad& load) const {
     std::set<std::int64_t> windows;
     for (const model::LayerGroup& group : layout_.groups)
@@ -201,8 +201,8 @@ class GroupWalker final : public core::Observer {
   std::map<RequestId, Sequence> running_;
   std::map<RequestId, std::int64_t> tokens_of_;  ///< prompt and generated tokens, over preemptions
   std::map<BlockId, std::set<RequestId>> held_;
-  std::map<BlockId, std::int64_t> entry_of_;      ///< where in a table
-  std::map<BlockId, std::vector<bool>> written_;  ///< its tokens
+  std::map<BlockId, std::int64_t> entry_of_;      ///< index in a table
+  std::map<BlockId, std::vector<bool>> written_;  ///< which of its tokens were written
   std::int64_t free_alloc_units_{0}, cached_alloc_units_{0};
   std::int64_t shared_{0};
   std::int64_t leaves_{0};

@@ -1,6 +1,6 @@
-// Tables of holders at many moments of a run, compared with the ledger at those moments: shared by the tests of
+// Tables of holders at many moments of a run, compared with the ledger at those moments; shared by the tests of
 // Holders. (The table itself stops the program if a column differs from the ledger; here it is checked that the table
-// is of the right moment, that no block is in it twice, and what each kind of layer group holds.)
+// belongs to the right moment, that no block is in it twice, and what each kind of layer group holds.)
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace kvplan::test {
 using observe::HeldRow;
 using observe::Holders;
 
-/// The ledger's bytes at each settled moment; of several at one time, the last.
+/// The ledger's bytes at each settled moment; if several are at one time, the last one.
 class Moments final : public core::Observer {
  public:
   explicit Moments(const observe::Ledger& ledger) : ledger_(ledger) { bytes[SimTime{}] = ledger.bytes(); }
@@ -80,7 +80,7 @@ inline void check_kinds(const Holders& table, const core::MemoryLayout& layout, 
 
 using MakeCourses = std::function<std::unique_ptr<core::CourseSource>()>;
 
-/// Runs the case and takes tables at several times, also between settled moments.
+/// Runs the case and takes tables at several times, including times between settled moments.
 inline void check_tables(const RandomCase& c, Random& random, Seen& seen,
                          const MakeCourses& make_courses = {}) {
   const auto first_courses = make_courses ? make_courses() : nullptr;

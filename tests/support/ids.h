@@ -10,7 +10,7 @@ constexpr RequestId operator""_r(unsigned long long place) {
   return id_at<RequestId>(place);
 }
 
-/// Lets printing code treat numbers and ids alike.
+/// Lets code that prints treat numbers and ids in the same way.
 template <class T>
 constexpr auto plain(T value) {
   if constexpr (Id<T>) {

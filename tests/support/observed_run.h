@@ -79,19 +79,19 @@ class Coverage final : public core::Observer {
   std::int64_t rejected{0}, preempted{0}, hits{0}, rehits{0}, refused{0}, in_runs{0}, drops{0},
       blocks_freed{0};
   const core::Workload* workload{nullptr};  ///< of the observed run
-  /// Arrivals after other requests: at their end, or at their own time
+  /// Arrivals after other requests: at the end of these, or at their own time
   std::int64_t caused{0}, waited_in_time{0};
   std::int64_t copies{0}, slides{0}, in_place{0};
   std::int64_t compactions{0};
   std::int64_t empty{0};           ///< scheduler steps that preempted every request
   std::int64_t in_decode_runs{0};  ///< blocks granted in decode runs
-  std::int64_t partial_rehits{0};  ///< hits of most of what the request had written before
+  std::int64_t partial_rehits{0};  ///< hits of most of the tokens that the request had written before
 
  private:
   std::map<RequestId, std::int64_t> preempted_at_;
 };
 
-/// The overlays of a state add up to it: the kinds of stranded memory are all of it.
+/// Checks that the overlays of a state add up to it: all stranded memory is of one of the two kinds.
 template <class States, class Parts>
 void expect_parts_of(const States& states, const Parts& parts) {
   using observe::Overlay;
@@ -105,8 +105,8 @@ void expect_parts_of(const States& states, const Parts& parts) {
   EXPECT_TRUE(of(Overlay::kCachedUnreachable) <= state(State::kCached));
 }
 
-/// All observed events of a run as one text. `beside`: makes more observers, called after the ledger, once that
-/// exists. `more_sinks`: for the ledger.
+/// All observed events of a run as one text. `beside`: makes more observers, which are called after the ledger, once
+/// the ledger exists. `more_sinks`: for the ledger.
 inline std::string observe_run(
     const RandomCase& c, bool naive, core::CourseSource* courses = nullptr, Coverage* coverage = nullptr,
     const std::function<std::vector<core::Observer*>(const core::MemoryLayout&, const observe::Ledger&)>&
@@ -194,7 +194,7 @@ inline std::string observe_run(
     for (const Wide w : kind) put(w);
   for (const auto& kind : kinds.at_peak())
     for (const std::int64_t n : kind) put(n);
-  for (const std::size_t s : observe::kHeldStates) {  // the kinds are all of it
+  for (const std::size_t s : observe::kHeldStates) {  // all of a state's bytes are of one of its kinds
     Wide ticks = 0;
     std::int64_t at_peak = 0;
     for (const auto& kind : kinds.count_ticks()) ticks += kind[s];
@@ -211,7 +211,7 @@ inline std::string observe_run(
     put(held_rows[index(r)].alloc_unit_ticks);
     put(held_rows[index(r)].most_alloc_units);
   }
-  // The sum over requests is what is held, plus once more what they share.
+  // At the end, no memory of any request is left.
   Wide held_states =
       overlays.count_ticks(integrals.cell_ticks(), ledger.end())[index(observe::Overlay::kSavedBySharing)];
   for (const observe::State s :

@@ -36,7 +36,7 @@ struct RandomCase {
   std::int64_t token_bytes{1};
   std::int64_t cells_per_token{1}, metadata_bytes{0};  ///< for courses
   std::int64_t alloc_units_beyond{0};                  ///< likewise
-  std::shared_ptr<const model::ModelShape> model;      ///< null: the allocator is not told a model
+  std::shared_ptr<const model::ModelShape> model;      ///< null: the allocator does not know a model
   const model::KvFormat* format{nullptr};              ///< the following as in memory::AllocatorRequest
   std::int64_t tensor_ranks{1}, first_layer{0}, layers{-1};
   std::int64_t step_tokens{INT32_MAX};  ///< given to the allocator
@@ -44,7 +44,7 @@ struct RandomCase {
   std::string replacement;  ///< component text; empty: the pool's own policy
   bool block_ids{true};     ///< false: the fast allocator may work without ids
 
-  /// Requests will follow courses: no growing memory; ranges that slide instead.
+  /// Prepares the case for requests that follow courses: no growing memory, but ranges that slide.
   void take_courses() {
     if (allocator.rfind("growing", 0) == 0) allocator = "contiguous:reserve=oracle,compact=on-refusal";
   }

@@ -8,9 +8,9 @@
 
 namespace kvplan::test {
 
-/// `usual`, unless KVPLAN_RANDOM_CASES gives another number (5000) or a fraction of the usual one (1/4: for builds in
-/// which each case costs much more, such as sanitizers, which need every path and not every case). A fraction gives
-/// at least `enough`: the number that a test needs to meet all its situations.
+/// The number of cases: `usual`, unless KVPLAN_RANDOM_CASES gives another number (5000) or a fraction of it (1/4). A
+/// fraction is for builds in which each case takes much longer, such as sanitizers, which need every path but not every
+/// case. It gives at least `enough` cases: the number with which a test reaches all its situations.
 inline std::int64_t random_cases(std::int64_t usual, std::int64_t enough = 1) {
   const char* const asked = std::getenv("KVPLAN_RANDOM_CASES");
   if (asked == nullptr) return usual;

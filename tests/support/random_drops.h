@@ -9,10 +9,10 @@ namespace kvplan::test {
 
 class RandomDrops final : public DropLists {
  public:
-  /// `even`: all tracks have the same budget, as with kvplan's policies; else each its own.
+  /// `even`: all tracks have the same budget, as with kvplan's policies; otherwise each track has its own.
   RandomDrops(Random& random, std::int64_t prompt, std::int64_t final_tokens, bool even)
       : RandomDrops(random, random, prompt, final_tokens, even) {}
-  /// `shape` decides the tracks and their units, `random` the rest.
+  /// `shape` determines the tracks and their units, `random` everything else.
   RandomDrops(Random& shape, Random& random, std::int64_t prompt, std::int64_t final_tokens, bool even)
       : RandomDrops(random_tracks(shape), random, prompt, final_tokens, even) {}
   /// `units`: of each track.

@@ -30,7 +30,7 @@ class SglangTwin {
     return naive_ ? scheduling::sglang::make_naive_replica(setup, params, *naive_)
                   : scheduling::sglang::make_fast_replica(setup, params, *fast_);
   }
-  /// Violated invariants of its tree; the naive one has none to violate.
+  /// Violated invariants of its tree; the naive tree has none that could be violated.
   [[nodiscard]] std::string violation() const {
     return naive_ ? std::string() : fast_->pool().tree().violation();
   }

@@ -21,7 +21,7 @@ inline runs::Scenario scenario_of(const std::vector<std::string>& texts) {
   return std::move(scenario).value();
 }
 
-/// Report, requests and timeline, or the error.
+/// Report, requests and timeline as text, or the error.
 inline std::string text_of(const Result<runs::RunResult>& result) {
   if (!result.ok()) return result.error().to_string();
   return runs::report_json(result.value()) + runs::requests_csv(result.value()) +

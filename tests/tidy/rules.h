@@ -1,5 +1,5 @@
-// The rules that the source tree keeps, as functions of its text: each returns what is wrong, nothing if all
-// is well. tidy_test.cpp applies them to the tree; rules_test.cpp shows each of them a sample that breaks it.
+// The rules for the source tree, as functions of its text: each returns what is wrong, or nothing if all is right.
+// tidy_test.cpp applies them to the tree; rules_test.cpp shows for each rule an example that breaks it.
 #pragma once
 
 #include <algorithm>
@@ -9,13 +9,13 @@
 
 namespace kvplan::tidy {
 
-/// A file: path from the root with '/' between, and all of its text (nothing where it is no text of ours).
+/// A file: its path from the root with '/' between folders, and its text (empty if it is not a text of this project).
 struct File {
   std::string path, text;
 };
 using Tree = std::vector<File>;
 
-/// `line` is counted from 1; 0 speaks of the file as a whole.
+/// `line` is counted from 1; 0 stands for the whole file.
 struct Finding {
   std::string path;
   int line = 0;
@@ -28,21 +28,21 @@ using Findings = std::vector<Finding>;
 Findings check_layers(const Tree& tree);
 /// CMake's kvplan_library and kvplan_program lines link only what the layer table allows.
 Findings check_links(const Tree& tree);
-/// What replays an event log reaches, through any number of headers, nothing but simulator/base and the log's
-/// reader.
+/// The code that replays an event log includes, directly or through other headers, nothing but simulator/base and the
+/// log's reader.
 Findings check_replay_is_apart(const Tree& tree);
-/// A naive engine (naive_* below simulator/scheduling) reaches of its engine's folder nothing but naive files, settings
-/// and the header that makes replicas, and nothing of what the fast ones take memory from.
+/// A naive engine (naive_* below simulator/scheduling) includes, of its engine's folder, only naive files, settings and
+/// the header that makes replicas, and nothing from which the fast engines take memory.
 Findings check_naive_is_apart(const Tree& tree);
-/// Protobuf, Boost.Graph, CUDA, Qt and the command-line parser stay where they belong; the model opens no
+/// Protobuf, Boost.Graph, CUDA, Qt and the command-line parser are used only in their rooms; the model opens no
 /// file.
 Findings check_libraries(const Tree& tree);
-/// Outside tests nothing asks the wall clock, and no chance comes from anything but simulator/base/random.h.
+/// Outside tests, no code reads the wall clock, and all random numbers come from simulator/base/random.h.
 Findings check_calls(const Tree& tree);
-/// What engines take is known to simulator/scheduling alone: others ask their traits.
+/// Only simulator/scheduling knows the names of engines' parameters; all other code asks for traits.
 Findings check_engines(const Tree& tree);
-/// What a member of any family is called is known to its family's room alone, but for the scenario's defaults: others
-/// ask its traits.
+/// Only a family's own room knows the names of its members, except for the scenario's defaults; all other code asks for
+/// traits.
 Findings check_members(const Tree& tree);
 /// Lines up to 120 characters, no tabs, no trailing space, one newline at the end.
 Findings check_lines(const Tree& tree);
@@ -50,27 +50,27 @@ Findings check_lines(const Tree& tree);
 Findings check_marks(const Tree& tree);
 /// No source file beyond 500 lines.
 Findings check_sizes(const Tree& tree);
-/// Headers are guarded and open no namespace to the files that include them.
+/// Headers are guarded, and do not open a namespace in the files that include them.
 Findings check_headers(const Tree& tree);
-/// Relative links in Markdown lead to a file or folder of the tree, and files named in code marks with a folder that is
-/// there (from the root, from simulator or from the page) are there.
+/// Relative links in Markdown lead to a file or folder of the tree. Files that are named in code marks exist, if their
+/// folder does (from the root, from simulator or from the page).
 Findings check_prose(const Tree& tree);
-/// README's first two `sh` blocks are one line each: install, build and run the sample; install, build and
-/// test. The second ends in the command in which .ci/run ends, and what they name in the tree is there.
+/// README's first two `sh` blocks are one line each: install, build and run the sample; install, build and test. The
+/// second ends in the command with which .ci/run ends. All paths that they name exist.
 Findings check_readme(const Tree& tree);
 
 /// No name of simulator/base is defined again in an anonymous namespace: a unity build compiles several files as one,
-/// and would show it to the others without an error.
+/// and would show the new definition to the other files without an error.
 Findings check_hidden_names(const Tree& tree);
 
-/// No word of people for a request, a block or a part of the program: comments, texts and pages name what they mean.
-/// rules_words.cpp has the words, and the lines that do speak of people.
+/// No word for a person names a request, a block or a part of the program: comments, texts and pages use the thing's
+/// name. rules_words.cpp has the words, and the lines that really are about people.
 Findings check_words(const Tree& tree);
 
 /// C++ and CUDA sources and headers.
 bool is_cpp(std::string_view path);
-/// The text with comments, and if asked string and character literals too, turned to spaces. Lines stay where
-/// they are.
+/// The text with comments replaced by spaces, and string and character literals too if asked. Lines keep their
+/// positions.
 std::string without_comments(const std::string& text, bool literals_too);
 /// Calls `visit(line_number, line)` for each line, numbered from 1.
 template <class Visit>

@@ -1,4 +1,4 @@
-// Which folders may include and link which.
+// Which folders may include and link which other folders.
 #include <algorithm>
 #include <array>
 #include <deque>
@@ -11,8 +11,8 @@
 namespace kvplan::tidy {
 namespace {
 
-/// A folder and what it may include beside itself. A new folder is a new line. Longest match decides; tests
-/// may include everything.
+/// A folder and the folders that it may include in addition to itself. A new folder is a new line. The longest match
+/// decides; tests may include everything.
 struct Layer {
   std::string_view folder;  ///< or a single file
   std::vector<std::string_view> allowed;
@@ -25,14 +25,14 @@ const std::vector<Layer>& layers() {
   static const std::vector<Layer> kLayers = [] {
     std::vector<std::string_view> below;
     std::vector<Layer> table;
-    // One level: its folders do not see each other; later levels see all of them.
+    // One level: its folders do not include each other; later levels may include all of them.
     const auto level = [&](const std::vector<std::string_view>& folders) {
       for (const auto folder : folders) table.push_back({folder, below});
       below.insert(below.end(), folders.begin(), folders.end());
     };
     level({"simulator/base"});
     level({"simulator/courses"});
-    // What servers say of themselves: texts only.
+    // The output of servers, as text only.
     table.push_back({"simulator/startup", {"simulator/base"}});
     level({"traces/record"});
     level({"simulator/model"});
@@ -48,18 +48,18 @@ const std::vector<Layer>& layers() {
     table.push_back({"simulator/readers",
                      {"simulator/base", "simulator/core", "simulator/attention", "simulator/formats"}});
     below.emplace_back("simulator/readers");
-    // What only fast replicas include; naive ones, which they are held against, do not (check_naive_is_apart).
+    // Code that only fast replicas include; naive ones, with which they are compared, do not (check_naive_is_apart).
     table.push_back({"simulator/scheduling/fast",
                      {"simulator/base", "simulator/courses", "simulator/model", "simulator/core"}});
-    // The families of what engines have. Its engine.h says what that is: all that an engine's own folder sees of it.
+    // The families of engines' parts. Its engine.h declares the parts; an engine's folder sees nothing else of it.
     table.push_back({"simulator/scheduling",
                      {"simulator/base", "simulator/core", "simulator/model", "simulator/memory",
                       "simulator/io/log/rules.h"}});
-    // Parts that replays of several engines share, and the options of `kvplan cache` for all of them.
+    // Code that replays of several engines share, and the options of `kvplan cache` for all of them.
     table.push_back({"simulator/scheduling/replay",
                      {"simulator/base", "simulator/core", "traces/record",
                       "simulator/scheduling/sglang/params.h", "simulator/scheduling/vllm/params.h"}});
-    // An engine's replicas know the memory that they were written for; its engine.cpp says which one a run gets.
+    // An engine's replicas include the memory that they were written for; its engine.cpp chooses the replica of a run.
     const auto engine = [&](const char* folder, std::vector<std::string_view> sees) {
       static std::deque<std::string> names;
       const std::string_view own = names.emplace_back(std::string("simulator/scheduling/") + folder);
@@ -77,7 +77,7 @@ const std::vector<Layer>& layers() {
     engine("sglang", {"simulator/prefix"});
     engine("trtllm", {});
     engine("vllm", {"simulator/courses"});
-    // Parts of step times: the only ones above scenarios that know kernels and links.
+    // Parts of step times: the only folder above scenarios that may use kernels and links.
     table.push_back(
         {"simulator/latency/parts",
          {"simulator/base", "simulator/model", "simulator/core", "simulator/kernels", "simulator/topology"}});
@@ -106,7 +106,7 @@ const std::vector<Layer>& layers() {
     table.push_back({"simulator/survey",
                      {"simulator/base", "simulator/attention", "simulator/formats", "simulator/report"}});
     below.pop_back();
-    // Protobuf and files begin here; traces know nothing of the simulator but `base` and `frame`.
+    // Protobuf and files begin here; traces include nothing of the simulator but `base` and `frame`.
     table.push_back({"simulator/frame", {"simulator/base"}});
     table.push_back({"simulator/picture", {"simulator/base"}});
     table.push_back({"traces/io", {"simulator/base", "simulator/frame", "traces/record"}});
@@ -123,8 +123,8 @@ const std::vector<Layer>& layers() {
     table.push_back({"simulator/bench", below});
     for (const auto* folder : {"gui/viewmodel", "gui/worker", "gui/views", "gui/view", "gui/app"})
       level({folder});
-    // The validator proves the simulator's bytes, so it shares no code with what it checks, but for the log's
-    // reader (and the frames below that).
+    // The validator checks the simulator's bytes, so it shares no code with what it checks, except for the log's reader
+    // (and the frames below it).
     table.push_back({"simulator/io/log", {"simulator/base", "simulator/frame"}});
     table.push_back({"validator", {"simulator/base", "simulator/io/log"}});
     // Except for what simulates and predicts, so that both sides can be compared: nothing of the rest sees it but the
@@ -160,7 +160,7 @@ struct Include {
   std::string path;
 };
 
-/// Own headers that a file includes. Generated ones (NAME.pb.h, NAME.moc) are check_libraries' concern.
+/// The project's own headers that a file includes. check_libraries handles generated ones (NAME.pb.h, NAME.moc).
 std::vector<Include> own_includes(const File& file) {
   static const std::regex kInclude(R"re(^\s*#\s*include\s*"([^"]+)")re");
   std::vector<Include> found;
@@ -182,7 +182,7 @@ std::string_view name_of(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-/// The files that `of` names reach, through any number of headers, only what `allowed` names.
+/// Checks that files for which `of` is true include, also through other headers, only files that `allowed` allows.
 template <class Of, class Allowed>
 Findings check_reached(const Tree& tree, Of of, Allowed allowed) {
   std::map<std::string_view, const File*> files;
@@ -252,7 +252,7 @@ Findings check_links(const Tree& tree) {
   }
   Findings findings;
   static const std::regex kWord(R"re([\w-]+)re");
-  // What a file of the target may include: it may have lines of its own, and folders below.
+  // The folders that a file of the target may include: it may have lines of its own, and folders below it.
   const auto links = [](std::string_view folder, std::string_view path) {
     return std::any_of(layers().begin(), layers().end(), [&](const Layer& layer) {
       const bool of_folder = within(layer.folder, folder) && layer.folder != kBothSides;

@@ -1,5 +1,5 @@
-// Members of families (allocators, engines, policies, ...) have names and parameters. Code that is not the member
-// itself asks its traits.
+// Members of families (allocators, engines, policies, ...) have names and parameters. All code except the member itself
+// must ask for its traits.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -31,7 +31,7 @@ void each_match(std::string_view text, const std::regex& pattern, Visit&& visit)
   });
 }
 
-/// The rooms in which a member of this name is defined: descriptors say family and name one after the other.
+/// The rooms in which a member of this name is defined: descriptors state family and name, one after the other.
 std::map<std::string, std::set<std::string>> member_rooms(const Tree& tree) {
   static const std::regex kMember(R"re(\.family = (?:"[^"]+"|\w+),\s*\.name = "([^"]+)")re");
   std::map<std::string, std::set<std::string>> rooms;
@@ -51,9 +51,9 @@ constexpr std::array<std::string_view, 34> kWords{
     "native", "none",   "nvfp4",  "open",    "oracle",  "random", "recorded", "session", "shape",
     "sieve",  "sparse", "stated", "uniform", "unknown", "vmm",    "window"};
 
-/// Where a name stands for something else, or is data.
+/// A place where a name means something else, or is data.
 struct Exception {
-  std::string_view file;  ///< or a folder, with '/' at its end
+  std::string_view file;  ///< or a folder, ending in '/'
   std::string_view why;
 };
 constexpr std::array<Exception, 9> kExceptions{{
@@ -74,7 +74,7 @@ bool is_exception(std::string_view path) {
                      [&](const Exception& exception) { return path.starts_with(exception.file); });
 }
 
-/// Parameters of the engines, but for common words: those of one word (`policy`, `reads`).
+/// Parameters of the engines, except for common words: those of one word (`policy`, `reads`).
 std::string engine_parameters(const Tree& tree) {
   static const std::regex kName(R"re(\{\.name = "(\w+_\w+)")re");
   std::string names;

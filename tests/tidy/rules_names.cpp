@@ -1,4 +1,4 @@
-// Names that a unity build would show to the wrong file.
+// Names that would be visible in the wrong file of a unity build.
 #include <algorithm>
 #include <regex>
 #include <set>
@@ -9,7 +9,7 @@
 namespace kvplan::tidy {
 namespace {
 
-/// The name that a line at the left margin declares or defines at namespace scope; empty: none.
+/// The name that a line without indentation declares or defines at namespace scope; empty: none.
 std::string declared(const std::string& line) {
   static const std::regex kType(R"(^(?:struct|class|enum class|enum|using) (?:\[\[\w+\]\] )?(\w+))");
   static const std::regex kConstant(

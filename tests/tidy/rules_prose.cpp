@@ -1,4 +1,4 @@
-// Rules about what people read: links, headings, and the two commands of README.md.
+// Rules about texts for readers: links, headings, and the two commands of README.md.
 #include <filesystem>
 #include <regex>
 #include <set>
@@ -26,7 +26,7 @@ const File* find(const Tree& tree, std::string_view path) {
 }
 
 struct Block {
-  int line;  // where it begins
+  int line;  // its first line
   std::vector<std::string> lines;
 };
 
@@ -56,7 +56,7 @@ std::string last_line(const std::string& text) {
 
 Findings check_prose(const Tree& tree) {
   static const std::regex kLink(R"re(\]\(([^)#\s]+)(#[^)]*)?\))re");
-  // A file in code marks, in a folder; names of other projects have folders that are not here, made-up ones capitals.
+  // A file in code marks, with its folder. Names of other projects have folders that do not exist here.
   static const std::regex kFile(
       R"re(`([a-z0-9_]+)(/[a-z0-9_./]+\.(h|cpp|md|sh|py|txt|proto|json|csv|ts))`)re");
   const auto places = places_of(tree);

@@ -220,7 +220,7 @@ TEST(TidyRules, MembersAreAskedForTraitsNotNames) {
   EXPECT_EQ(found("simulator/scheduling/b.cpp", "if (name == \"sglang\") {}\n"), Places{});
   EXPECT_EQ(found("simulator/scenario/scenario_fields.cpp", ".fallback = \"sglang\"\n"), Places{});
   EXPECT_EQ(found("tests/a.cpp", "if (name == \"sglang\") {}\n"), Places{});
-  // A name that is a word, too, may not be what a member is asked for.
+  // Where a name is also a word, a member must not be asked for by it.
   EXPECT_EQ(found("simulator/run/a.cpp", "found(\"full\");\n"), Places{});
   EXPECT_EQ(found("simulator/run/a.cpp", "if (s.eviction.name() != \"full\") {}\n"),
             Places{"simulator/run/a.cpp:1"});
@@ -240,7 +240,7 @@ TEST(TidyRules, ThingsAreNotPeople) {
   EXPECT_TRUE(findings("tests/tidy/rules_words.cpp", "\"who\"").empty());
 }
 
-/// A formatter for code that goes over a page takes headings for something else, and more with them.
+/// A code formatter that is run on a page breaks headings, and more.
 TEST(TidyRules, HeadingsAreHeadings) {
   EXPECT_TRUE(check_prose({{"README.md", "# A\n\n## B\n```sh\n#c\n```\n"}}).empty());
   EXPECT_EQ(places(check_prose({{"README.md", "# A\n#B\n"}})), Places{"README.md:2"});

@@ -24,7 +24,7 @@ bool in_tests(std::string_view path) {
   return path.starts_with("tests/");
 }
 
-/// Where the literal or comment that begins at `at` ends (one past it), or `at` if none begins there.
+/// The end (one past it) of the literal or comment that begins at `at`; `at` if none begins there.
 struct Span {
   std::size_t end;
   bool comment;
@@ -42,7 +42,7 @@ std::size_t quoted_end(const std::string& text, std::size_t at) {
   return at + 1;
 }
 
-/// 1'000'000: a quote inside a number begins no character.
+/// 1'000'000: a quote inside a number does not begin a character literal.
 bool separates_digits(const std::string& text, std::size_t at) {
   std::size_t begin = at;
   while (begin > 0 &&
@@ -102,7 +102,7 @@ std::string without_comments(const std::string& text, bool literals_too) {
 Findings check_libraries(const Tree& tree) {
   struct Rule {
     std::regex include;
-    std::vector<std::string_view> folders;  // beginnings of paths; empty: anywhere
+    std::vector<std::string_view> folders;  // beginnings of paths; empty: all files
     bool only_cpp;
     std::string message;
   };
@@ -196,7 +196,7 @@ Findings check_lines(const Tree& tree) {
 }
 
 Findings check_marks(const Tree& tree) {
-  // Put together here, so that this file does not find itself.
+  // The words are put together here, so that this file does not report itself.
   static const std::regex kMarks(std::string(R"(\b(TO)") + "DO|FIX" + "ME|XX" + "X|HA" + R"(CK)\b|\b(not )" +
                                      "implemented|place" + R"(holder)\b)",
                                  std::regex::ECMAScript | std::regex::icase);

@@ -1,4 +1,4 @@
-// Words that speak of people: a request, a block or a part of the program is not one.
+// Words for people: a request, a block or a part of the program is not a person.
 #include <array>
 #include <cctype>
 #include <span>
@@ -13,7 +13,7 @@ namespace {
 constexpr std::array<std::string_view, 7> kOfPeople{"who",      "whom",    "whose",  "nobody",
                                                     "somebody", "whoever", "anybody"};
 
-/// Where such a word is meant: of users, authors and other people, or as an example of input.
+/// A place where such a word is right: about users, authors and other people, or as an example of input.
 struct Meant {
   std::string_view path;  ///< of the file, or of its folder with '/' at the end
   std::string_view line;  ///< a part of the line
@@ -21,7 +21,7 @@ struct Meant {
 constexpr std::array kMeant{
     Meant{"tests/gui/support.cpp", "the person who"},
     Meant{"tests/tidy/rules_words.cpp", ""},            // the words themselves
-    Meant{"tests/tidy/rules_test.cpp", ""},             // samples that break the rule
+    Meant{"tests/tidy/rules_test.cpp", ""},             // examples that break the rule
     Meant{"tests/unit/traces/import_test.cpp", "who"},  // the name of a column
 };
 

@@ -1,4 +1,4 @@
-// The source tree, held against its rules (rules.h).
+// Applies the rules (rules.h) to the source tree.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The rule that says in which state a cell is, against the same rule written down cell by cell and holder by holder.
+// The rule that determines the state of a cell, compared with the same rule written cell by cell and holder by holder.
 #include "validator/replay/cells.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ void PrintTo(const CellCounts& c, std::ostream* out) {
 
 namespace {
 
-/// What a cell of offset `offset` is, by the words of DESIGN's ten states.
+/// Counts the cell at `offset` in its state, by the words of the ten states' definition.
 void count_one(const View& view, const std::vector<Holding>& holdings, std::int64_t offset, Stamp found,
                CellCounts& counts) {
   const bool written = found == stamp_of(view.content, offset);
@@ -83,7 +83,7 @@ TEST(Cells, AreCountedAsOneByOne) {
       count_one(view, holdings, view.first_offset + i, stamp, expected);
     }
     ASSERT_EQ(count_view(view, holdings.data(), cells.data(), nullptr, 0, 1), expected) << "case " << c;
-    // Dealt out to the lanes of a device.
+    // The cells are divided among the lanes of a device.
     CellCounts dealt;
     for (std::int64_t lane = 0; lane < 7; ++lane)
       dealt += count_view(view, holdings.data(), cells.data(), nullptr, lane, 7);

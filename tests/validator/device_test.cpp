@@ -1,5 +1,5 @@
-// The device side of a replay: the same report as on the host, faults that are noticed, and, where there is a
-// device, the kernels themselves.
+// The device side of a replay: the same report as on the host, faults that are noticed, and, if there is a device, the
+// kernels themselves.
 #include <gtest/gtest.h>
 
 #include "simulator/base/random.h"
@@ -35,7 +35,7 @@ TEST(FakeDevice, ReportsAsTheHostDoes) {
     auto log = log_of(c);
     const auto fake = validator::make_device_backend(validator::make_fake_device());
     expect_same(replay(log), replay(log, *fake));
-    // Mismatches too.
+    // Mismatches are reported in the same way.
     for (auto& record : log.records) record.claims.totals[2] += record.claims.has_totals ? 5 : 0;
     const auto again = validator::make_device_backend(validator::make_fake_device());
     const Report wrong = replay(log, *again);
@@ -45,7 +45,7 @@ TEST(FakeDevice, ReportsAsTheHostDoes) {
 }
 
 TEST(FakeDevice, ExtentsAreCutForThreadsButCountedWhole) {
-  // One range of more cells than a group of threads takes at once.
+  // One range with more cells than one group of threads handles at once.
   LogCase c = test::small_cases()[9];
   c.scheduler.max_model_len = 9000;
   c.pool_tokens = 20000;
@@ -77,14 +77,14 @@ TEST(FakeDevice, AFlippedStampIsFound) {
     for (const std::int64_t k : {1, 2, 7, 30}) {
       const auto fake = validator::make_device_backend(validator::make_fake_device({.flip_at_stamp = k}));
       const Report report = replay(log, *fake);
-      // The first stamping is what free memory is filled with; where nothing is kept there is no other.
+      // The first stamping fills free memory; if no tokens are stored, there is no other.
       const bool stamps = k == 1 || log.header.table_form != event_log::TableForm::kNothing;
       EXPECT_EQ(report.clean(), !stamps) << c.name << ", stamping " << k;
     }
   }
 }
 
-/// Skipped where there is no device; then what it says about it must be one clear line.
+/// Skips the test if there is no device; then the device's error must be one clear line.
 std::unique_ptr<validator::Backend> cuda() {
   auto device = validator::make_cuda_device();
   if (device.ok()) return validator::make_device_backend(std::move(device).value());
@@ -121,7 +121,7 @@ TEST(CudaDevice, KernelsCountAsTheHostDoes) {
   std::vector<validator::Mark> marks;
   for (std::int64_t q = 0; q < kCells / kAllocUnit; ++q) {
     const std::uint64_t content = random.next();
-    if (random.chance(1, 3)) {  // of a request that follows a course
+    if (random.chance(1, 3)) {  // an extent of a request that follows a course
       validator::View view{q * kAllocUnit, kAllocUnit, content, 0, 0, 0, validator::Use::kHeld, 1};
       view.units = static_cast<std::int32_t>(random.between(1, 5));
       view.first_mark = static_cast<std::int64_t>(marks.size());

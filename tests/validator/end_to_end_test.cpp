@@ -1,5 +1,5 @@
-// The whole way by the programs alone: kvplan run writes a log, kvplan-validate replays it. The log's bytes
-// are the same whether the engine ran fast or step by step.
+// The complete way with the programs alone: kvplan run writes a log, kvplan-validate replays it. The log has the same
+// bytes whether the engine ran fast or step by step.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -22,9 +22,9 @@ int run(const std::string& command) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/// Runs of all kinds are divided among this many tests: together they would take minutes.
+/// Runs of all kinds are divided among this many tests, because together they would take minutes.
 constexpr int kShares = 8;
-/// With sanitizers each of them takes a minute: only every n-th is run.
+/// With sanitizers each test takes a minute, so only every n-th is run.
 constexpr int kEach = KVPLAN_SHADOW_MEMORY != 0 ? 3 : 1;
 class EndToEndLogs : public testing::TestWithParam<int> {};
 
@@ -51,7 +51,7 @@ TEST_P(EndToEndLogs, OfTheSampleReplayEqual) {
   for (int layer = 0; layer < 32; ++layer)
     gates += (layer == 0 ? "[1,0,0," : ",[1,0,0,") + std::to_string(layer % 3) + ",0,1,0,1]";
   const std::string duo = "'eviction=duo-attention:sink=4,recent=60,gates=" + gates + "],placement=";
-  // Requests of one prompt, which keep what sets say that an evaluation left.
+  // Requests with one prompt, which keep the sets that an evaluation kept.
   const std::string recording = std::string(KVPLAN_SOURCE_DIR) + "/simulator/examples/replay/attention.kva";
   std::ofstream(folder + "/own.csv")
       << "arrival_ns,input_tokens,output_tokens\n0,100,29\n5000000,100,7\n9000000,100,20\n";
@@ -87,7 +87,7 @@ TEST_P(EndToEndLogs, OfTheSampleReplayEqual) {
         sample + "--set memory.pool_tokens=20000 --set " +
             "memory.allocator=contiguous:fit=best,reserve=oracle,compact=on-refusal",
         sample + "--set memory.pool_tokens=20000 --set eviction=window:window=64,placement=reuse",
-        // Scales beside tokens, without courses and with them; a rank of several.
+        // Scales stored with tokens, with and without courses; one rank of several.
         sample + "--set memory.pool_tokens=16000 --set format=int4",
         sample + "--set memory.pool_tokens=16000 --set format=fp4 --set eviction=window:window=64",
         sample + "--set memory.pool_tokens=16000 --set format=int4 --set deployment.tp=4 " +
@@ -96,7 +96,7 @@ TEST_P(EndToEndLogs, OfTheSampleReplayEqual) {
         replay + "--set format=int4", replay + "--set eviction.placement=reuse",
         replay + "--set eviction=tova:budget=20 --set memory.allocator=contiguous",
         golden + "--set eviction=h2o:hh=4,recent=4",
-        // Survivors that move together: counted, known from lengths, known from recordings.
+        // Survivors that move together: counted, with numbers from lengths, with numbers from recordings.
         counted + "eviction=h2o:hh=100,recent=100,placement=compact",
         counted + "eviction=h2o:hh=100,recent=100,placement=compact --set deployment.tp=4 --set format=int4",
         counted + "eviction=tova:budget=90,placement=compact --set latency=roofline",
@@ -104,7 +104,7 @@ TEST_P(EndToEndLogs, OfTheSampleReplayEqual) {
         counted + "eviction=snapkv:window=32,capacity=200,placement=compact",
         counted + "eviction=pyramidkv:window=8,capacity=128,beta=10,placement=compact",
         counted + "eviction=window:window=64,placement=compact",
-        // Numbers that go up and down, or follow the prompt.
+        // Numbers that rise and fall, or depend on the prompt.
         counted + "eviction=seed-ring:window=64,chunk=16,placement=compact",
         counted + "eviction=scissorhands:budget=64,drop=20,placement=compact --set deployment.tp=2",
         counted + "eviction=keyformer:kv_percent=30,placement=compact --set format=int4",
@@ -119,11 +119,11 @@ TEST_P(EndToEndLogs, OfTheSampleReplayEqual) {
         replay + "--set eviction=pyramidkv:window=4,capacity=16,beta=5,placement=compact",
         golden + "--set eviction=h2o:hh=4,recent=4,placement=compact",
         golden + "--set eviction=scissorhands:budget=8,drop=1,recent=2,placement=compact",
-        // The number that a recording says.
+        // The number that follows from a recording.
         golden + "--set eviction=seed-threshold:threshold=0.1,placement=compact",
         replay + "--set eviction=ada-kv:window=4,capacity=20,placement=compact",
         replay + "--set eviction=keyformer:kv_percent=40,placement=compact --set format=int4",
-        // Layers and heads that have budgets of their own.
+        // Layers and heads with budgets of their own.
         counted + "eviction=h2o:hh=100,recent=20,placement=compact " + pyramid,
         counted + "eviction=window:window=64,placement=compact " + pyramid,
         counted + "eviction=window:window=64,placement=holes " + pyramid,
@@ -142,7 +142,7 @@ TEST_P(EndToEndLogs, OfTheSampleReplayEqual) {
         replay + "--set eviction=window:window=9 --set budget=d2o",
         replay + "--set eviction.placement=holes " + by_head +
             " --set budget=pyramidkv-paper:total=60,beta=3",
-        // Heads that keep other tokens, as tables of heads say.
+        // Heads that keep different tokens, by tables of heads.
         few + duo + "holes' " + by_head, few + duo + "reuse'", few + duo + "compact' " + by_layer,
         own + "holes " + by_head, own + "reuse", own + "compact " + by_layer,
         // Ranks that keep different tokens, or numbers of them, in tables that they share.
@@ -154,15 +154,15 @@ TEST_P(EndToEndLogs, OfTheSampleReplayEqual) {
         counted + "eviction=scissorhands:budget=64,drop=20,placement=compact --set deployment.pp=2 " +
             pyramid,
         replay + "--set deployment.tp=2 " + by_layer,
-        // Beside windows, which all ranks of a layer's table keep.
+        // With windows, the tokens of which all ranks of a layer's table keep.
         windows + "gpt-oss-20b", windows + "gemma-3-27b",
         replay + "--set deployment.pp=2 --set eviction=ada-kv:window=4,capacity=20,placement=compact",
-        // Recordings that stand for a model of another shape.
+        // Recordings in place of those of a model with another shape.
         standing + "model=llama-3-8b --set deployment.tp=2 --set eviction=snapkv:window=4,capacity=40 " +
             by_layer,
         standing + "model=llama-3-70b --set deployment.tp=4 --set deployment.pp=2 --set " +
             "eviction=h2o:hh=20,recent=20,placement=reuse",
-        // Trees of pages, and without one; retracted requests.
+        // Trees of pages, and pages without a tree; retracted requests.
         sample +
             "--set engine=sglang --set memory.allocator=paged:block_tokens=1 --set memory.pool_tokens=6000",
         sample + "--set engine=sglang:policy=lpm,schedule_conservativeness=0.1 --set format=int4 --set "
@@ -180,12 +180,12 @@ TEST_P(EndToEndLogs, OfTheSampleReplayEqual) {
         replay + "--set eviction=ada-kv:window=4,capacity=20,placement=holes " + by_head,
         replay + "--set eviction=ada-kv:window=4,capacity=20,placement=compact " + by_head,
         golden + "--set eviction=h2o:hh=6,recent=3,placement=reuse",
-        // By priority: all arrive equally urgent, so the latest is preempted.
+        // By priority: all requests are equally urgent, so the latest is preempted.
         sample + "--set memory.pool_tokens=6000 --set engine.policy=priority",
         sample + "--set memory.pool_tokens=20000 --set engine.policy=priority "
                  "--set memory.allocator=buddy:reserve=oracle",
         sample + "--set memory.pool_tokens=6000 --set engine.policy=priority --set fleet.replicas=3",
-        // Several replicas: apart and on one clock, of both engines, with what a replica alone does.
+        // Several replicas: separate and on one clock, of both engines, with all that one replica does.
         sample + "--set memory.pool_tokens=16000 --set fleet.replicas=3",
         sample + "--set memory.pool_tokens=6000 --set fleet=replicas=4,router=least-loaded:by=blocks",
         sample + "--set memory.pool_tokens=6000 --set fleet=replicas=3,router=prefix-affine " +
@@ -210,7 +210,7 @@ TEST_P(EndToEndLogs, OfTheSampleReplayEqual) {
     EXPECT_TRUE(log == bytes_of(naive));
     EXPECT_EQ(run(programs + "/kvplan-validate replay " + fast + " --backend host" + quiet), 0);
   }
-  // A log cannot describe encoded tokens, and no file is left.
+  // A log cannot describe encoded tokens, and no file remains.
   EXPECT_EQ(run(sample + "--set format=kivi --events " + folder + "/two.kve >/dev/null 2>&1"), 2);
   EXPECT_FALSE(std::filesystem::exists(folder + "/two.kve"));
   std::filesystem::remove_all(folder);

@@ -58,14 +58,14 @@ TEST(EventLog, HeadersOfMemoryInBytes) {
               h.capacity_bytes = h.alloc_units * h.odd_alloc_unit_bytes - 1;
             }).find("capacity_bytes: expected room for all allocation units"),
             std::string::npos);
-  // Nothing of it may stand in a log of whole tokens.
+  // None of these fields may be set in a log of whole tokens.
   EXPECT_NE(error_with([](Header& h) {
               h.table_form = event_log::TableForm::kTokens;
             }).find("odd_quantum_bytes: expected 0 to 0"),
             std::string::npos);
 }
 
-/// The last of seven layers: a stage that has none of most groups.
+/// The last of seven layers: a stage without layers of most groups.
 TEST(EventLog, HeadersOfGroups) {
   const auto cases = test::small_cases();
   const auto stage =
@@ -307,7 +307,7 @@ TEST(EventLog, HeadersAndFactsOfSeveralReplicas) {
           ".claim.joint_peak.hole_bytes: expected 0 to ");
   refuses([](WholeLog& l) { l.records[0].fact = event_log::HoldBack{kNoRequest}; },
           "facts[0].hold_back.request: expected 0 to ");
-  // In a log of one replica there is nothing of this.
+  // A log of one replica must have none of these.
   refuses([](WholeLog& l) { l.header.replicas = 1; }, "facts[1].replica: expected 0 to 0, found 1");
   auto alone = test::hand_made_log();
   alone.second.insert(alone.second.begin(), {event_log::TickEnd{0}, {}});

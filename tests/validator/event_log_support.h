@@ -7,7 +7,7 @@
 
 namespace kvplan {
 
-/// The error of reading, as text; empty where there is none.
+/// The error of reading, as text; empty if there is none.
 inline std::string error_of(const std::string& bytes) {
   auto reader = event_log::Reader::open(std::make_unique<std::istringstream>(bytes), "a.kve");
   if (!reader.ok()) return reader.error().to_string();

@@ -1,5 +1,5 @@
-// The event log: the same bytes with fast and naive stepping, everything written is read back, and any damage is one
-// error with its position.
+// The event log: it has the same bytes with fast and naive stepping, everything written is read back, and any damage is
+// one error with its position.
 #include <gtest/gtest.h>
 #include <unistd.h>
 #include <algorithm>
@@ -70,7 +70,7 @@ TEST(EventLog, BytesDoNotDependOnTheStepperOnTheMicroTrace) {
     const std::string naive = test::log_of_run(test::micro_trace(), c, Stepping::kNaive);
     EXPECT_TRUE(fast == naive) << c.name << ": " << fast.size() << " and " << naive.size() << " bytes";
     const auto log = test::read_log(fast);
-    // Runs were merged, or the equality would say little.
+    // Steps were merged into runs; otherwise equality would mean little.
     const auto long_runs = std::count_if(log.records.begin(), log.records.end(), [](const auto& record) {
       const auto* run = std::get_if<event_log::StepRun>(&record.fact);
       return run != nullptr && run->steps > 2;
@@ -97,7 +97,7 @@ TEST(EventLog, ReadingAndWritingGiveTheSameBytes) {
   }
 }
 
-/// A fact of kind `I` with the least numbers that are in range.
+/// A fact of kind `I` with the smallest numbers that are in range.
 template <std::size_t I>
 event_log::Fact least_fact() {
   event_log::Fact fact(std::in_place_index<I>);

@@ -16,7 +16,7 @@ struct FleetRunLog {
 FleetRunLog log_of_fleet(const runs::Scenario& scenario, const traces::Trace& trace, Stepping stepping,
                          int threads = 1);
 
-/// Replicas with one of kFleetMemories ways to store tokens, and that router.
+/// Replicas with one of kFleetMemories ways to store tokens, and with the given router.
 runs::Scenario draw_fleet(Random& random, std::int64_t memory, const std::string& router);
 /// vLLM V1 on blocks, with and without windows and courses, on ranges, on memory in bytes and without KV memory;
 /// SGLang with and without its tree.

@@ -1,5 +1,5 @@
-// Logs of several replicas: the same bytes for every way of running the fleet, equal at every moment when they are
-// replayed, and every change of their meaning is found.
+// Logs of several replicas: the same bytes for every way of running the fleet; replays find them equal at every moment,
+// and find every change of their meaning.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,16 +20,16 @@ using test::replay;
 using test::Stepping;
 using validator::Report;
 
-/// By name.
+/// Measured values by name.
 std::map<std::string, std::int64_t> measured(const Report& report) {
   std::map<std::string, std::int64_t> out;
   for (const validator::Quantity& quantity : report.quantities) out[quantity.name] = quantity.measured;
   return out;
 }
 
-/// What the replay worked out is what the run's report says.
+/// The results of the replay are those of the run's report.
 void expect_as_reported(const Report& replayed, const runs::RunResult& run) {
-  if (!run.memory) return;  // nothing ran
+  if (!run.memory) return;  // no step ran
   const auto found = measured(replayed);
   EXPECT_EQ(static_cast<double>(found.at("peak_tick")) / 1024 / 1e9, run.memory->peak_time_s);
   EXPECT_EQ(found.at("peak_running"), run.max_running);
@@ -87,7 +87,7 @@ TEST(FleetLog, HandMadeCountsAsWorkedOut) {
   const auto found = measured(report);
   EXPECT_EQ(found.at("peak_reserved_bytes"), 7);
   EXPECT_EQ(found.at("replicas[1].peak_tail_bytes"), 3);
-  // Each total once one too many, each time alone: all of them are compared, and reported with their replica.
+  // Each total is increased by one, one at a time: all of them are compared, and reported with their replica.
   for (std::size_t i = 0; i < records.size(); ++i) {
     for (std::size_t s = 0; records[i].claims.has_totals && s < event_log::kStates; ++s) {
       auto changed = records;
@@ -111,7 +111,7 @@ TEST(FleetLog, EachReplicaIsReplayedOnAMemoryOfItsOwn) {
   });
   EXPECT_EQ(report.first_problem, "");
   EXPECT_EQ(made, 2);
-  // The second has no memory.
+  // The second replica gets no memory.
   made = 0;
   const Report failed = replay({header, records}, [&]() -> Result<std::unique_ptr<validator::Backend>> {
     if (++made == 2) return bad_input("no memory");

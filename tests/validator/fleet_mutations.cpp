@@ -23,7 +23,7 @@ std::vector<std::size_t> places(const Records& records, Fits fits) {
     if (fits(records[i])) found.push_back(i);
   return found;
 }
-/// One of them; its number goes into `what`. REQUIRES: there is one.
+/// One of them, at random; its number is appended to `what`. REQUIRES: there is one.
 template <class T>
 T& one_of(std::vector<T>& found, Random& random, std::string& what) {
   const std::size_t i = random.below(found.size());
@@ -31,7 +31,7 @@ T& one_of(std::vector<T>& found, Random& random, std::string& what) {
   return found[i];
 }
 
-/// Where it goes does not matter to memory if it is turned away.
+/// For a rejected request, the replica makes no difference to memory.
 bool another_replica(WholeLog& log, Random& random, std::string& what) {
   auto found = places(log.records, [](const Record& record) {
     const auto* const arrival = std::get_if<Arrival>(&record.fact);
@@ -44,7 +44,7 @@ bool another_replica(WholeLog& log, Random& random, std::string& what) {
   return true;
 }
 
-/// Facts of one replica that stand together: the end of a step, a pass, an arrival.
+/// Consecutive facts of one replica: the end of a step, a pass, an arrival.
 struct Group {
   std::size_t begin, end;
   std::size_t kind;  ///< of its first fact
@@ -95,8 +95,8 @@ bool pass_before_an_end(WholeLog& log, Random& random, std::string& what) {
     return is<StepEnd>(a) && is<PassBegin>(b) && a.replica != b.replica;
   });
 }
-/// Is it of a step of no ticks? Then it is in a later round of its tick than the one before, and a log does not say in
-/// which of the two a request came that is in the middle: one that the end of another caused comes in the later one.
+/// True if the step had no ticks: its end is in a later round of its tick than the end before. A log does not say in
+/// which of two rounds a request between them arrived; if the end of another request caused it, in the later one.
 bool ends_in_a_later_round(const WholeLog& log, const Record& end) {
   for (const Record* at = &end; at != log.records.data();) {
     const auto* const run = std::get_if<StepRun>(&(--at)->fact);

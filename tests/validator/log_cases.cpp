@@ -1,4 +1,4 @@
-// Runs with small logs, of every kind that there is.
+// Runs with small logs, of every kind.
 #include "tests/validator/run_log.h"
 
 namespace kvplan::test {
@@ -25,7 +25,7 @@ std::vector<LogCase> small_cases() {
   pieces.max_running = 8;
   pieces.chunk_tokens = 32;
   pieces.conservativeness = 0.2;
-  constexpr std::uint64_t kRanks = 6;  // three tracks, the first of another rank
+  constexpr std::uint64_t kRanks = 6;  // three tracks, the first of which belongs to another rank
   const std::string paged = "paged:block_tokens=16", tiny = "paged:block_tokens=4",
                     ones = "paged:block_tokens=1";
   return {
@@ -255,7 +255,7 @@ std::vector<LogCase> small_cases() {
        .courses = core::Placement::kReuse,
        .tables = 3,
        .bent_latency = true},
-      // Some of the tracks are of other ranks.
+      // Some of the tracks belong to other ranks.
       {.name = "ranks_holes",
        .allocator = paged,
        .pool_blocks = 48,

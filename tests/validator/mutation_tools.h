@@ -13,7 +13,7 @@ namespace kvplan::test {
 
 using Records = std::vector<Record>;
 
-/// Index of a random record for which `fits` holds; -1 where there is none.
+/// Index of a random record for which `fits` is true; -1 if there is none.
 template <class Fits>
 std::ptrdiff_t pick(const Records& records, Random& random, Fits fits) {
   std::vector<std::ptrdiff_t> found;
@@ -22,7 +22,7 @@ std::ptrdiff_t pick(const Records& records, Random& random, Fits fits) {
   return found.empty() ? -1 : found[random.below(found.size())];
 }
 
-/// Calls `change` on a random fact of this kind for which `fits` holds.
+/// Calls `change` on a random fact of this kind for which `fits` is true.
 template <class Kind, class Fits, class Change>
 bool on_a(WholeLog& log, Random& random, std::string& what, Fits fits, Change change) {
   const auto i = pick(log.records, random, [&](const Record& record) {

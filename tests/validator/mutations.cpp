@@ -15,13 +15,13 @@ namespace {
 
 using namespace event_log;  // NOLINT: every kind of fact is named here
 
-/// Number `Member` of a random fact of a kind, one more or less.
+/// Changes number `Member` of a random fact of a kind by one, up or down.
 template <auto Member, class Kind>
 bool shift(WholeLog& log, Random& random, std::string& what) {
   return on_a<Kind>(log, random, what, kAny, [&](Kind& fact) { one_off(fact.*Member, random); });
 }
 
-/// A drop that repeats what is known (nothing is freed, and it is not the first) means nothing.
+/// Drops that repeat what is known (nothing is freed, and they are not the first) have no meaning of their own.
 std::set<std::size_t> restatements(const Records& records) {
   std::set<std::size_t> found;
   std::set<RequestId> sliding;
@@ -70,7 +70,7 @@ bool lose(WholeLog& log, Random& random, std::string& what) {
   return true;
 }
 
-/// Two facts of a kind change their requests, with no other pass between them.
+/// Two facts of a kind exchange their requests; there is no pass between them.
 template <class Kind>
 bool swap_requests(WholeLog& log, Random& random, std::string& what) {
   std::vector<std::pair<Kind*, Kind*>> pairs;
@@ -89,7 +89,7 @@ bool swap_requests(WholeLog& log, Random& random, std::string& what) {
   return true;
 }
 
-/// Two victims of one scheduler step, one directly after the other.
+/// Exchanges two victims of one scheduler step, one directly after the other.
 bool victims_in_another_order(WholeLog& log, Random& random, std::string& what) {
   std::vector<std::size_t> found;
   for (std::size_t i = 0; i + 1 < log.records.size(); ++i)
@@ -104,7 +104,7 @@ bool victims_in_another_order(WholeLog& log, Random& random, std::string& what) 
   return true;
 }
 
-/// A request that gives way while others run, and would be the last to do so.
+/// Changes the priority of a request that is preempted while others run, so that it would be preempted last.
 bool another_priority(WholeLog& log, Random& random, std::string& what) {
   if (!log.header.rules.by_priority) return false;
   std::map<RequestId, Arrival*> arrivals;
@@ -123,12 +123,12 @@ bool another_priority(WholeLog& log, Random& random, std::string& what) {
   what = "request " + std::to_string(number(changed.request));
   return true;
 }
-/// In a log without priorities.
+/// Sets a priority in a log without priorities.
 bool a_priority(WholeLog& log, Random& random, std::string& what) {
   if (log.header.rules.by_priority) return false;
   return on_a<Arrival>(log, random, what, kAny, [](Arrival& f) { f.priority = 3; });
 }
-/// By priority everything stays the same if no request is preempted.
+/// With priorities, nothing changes if no request is preempted.
 bool the_youngest_first(WholeLog& log, Random& /*random*/, std::string& what) {
   const bool any_priority =
       log.header.rules.by_priority && std::ranges::any_of(log.records, [](const Record& record) {
@@ -143,7 +143,7 @@ bool the_youngest_first(WholeLog& log, Random& /*random*/, std::string& what) {
 }
 
 bool flip_a_refusal(WholeLog& log, Random& random, std::string& what) {
-  // Where no byte is free, nothing is stranded either way.
+  // If no byte is free, nothing is stranded in either case.
   const auto i = pick(log.records, random, [](const Record& record) {
     return std::holds_alternative<PassEnd>(record.fact) &&
            record.claims.totals[8] + record.claims.totals[9] > 0;
@@ -199,7 +199,7 @@ bool hit_less(WholeLog& log, Random& random, std::string& what) {
   });
 }
 
-/// Two blocks that an admission takes, adjacent and of different layer groups, are swapped.
+/// Exchanges two blocks that an admission takes, adjacent and of different layer groups.
 bool hit_other_layers(WholeLog& log, Random& random, std::string& what) {
   const auto groups = log.header.groups.size();
   const auto group_of = [&](ContentKey key) {
@@ -219,7 +219,7 @@ bool hit_other_layers(WholeLog& log, Random& random, std::string& what) {
   return true;
 }
 
-/// The last block of one group before the first of the next.
+/// Puts the last block of one group before the first block of the next.
 bool publish_in_another_order(WholeLog& log, Random& random, std::string& what) {
   const auto groups = static_cast<std::int64_t>(log.header.groups.size());
   std::vector<std::size_t> found;
@@ -310,7 +310,7 @@ bool a_block_granted_twice(WholeLog& log, Random& random, std::string& what) {
       },
       [](Claims& c) { c.places.back() = c.places.front(); });
 }
-/// The address of the grant before, in the same step: still held.
+/// Sets the address of the grant before, in the same step, which is still held.
 bool a_place_that_is_held(WholeLog& log, Random& random, std::string& what) {
   std::vector<std::pair<std::size_t, std::int32_t>> found;
   std::int32_t held = -1;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr auto kHasNumbers = [](const Course& f) { return !f.drops.empty(); };
 
-/// Courses that are followed to their end: what a preempted request would have dropped means nothing.
+/// Courses that are followed to their end: later drops of a preempted request have no meaning.
 std::vector<Course*> followed_courses(WholeLog& log) {
   std::vector<Course*> found;
   std::map<RequestId, std::vector<Course*>> open;
@@ -30,7 +30,7 @@ std::vector<Course*> followed_courses(WholeLog& log) {
 }  // namespace
 
 bool drop_another_token(WholeLog& log, Random& random, std::string& what) {
-  // A count that is moved shifts all that follows; a position that is moved names another token.
+  // A changed count shifts all that follows; a changed position names another token.
   const auto courses = followed_courses(log);
   if (courses.empty()) return false;
   Course& f = *courses[random.below(courses.size())];

@@ -1,5 +1,5 @@
-// The host side of a probe on a fake device: which tables come of it, in what order and how often it measures, and what
-// becomes of a device's errors. Without a device the program says so (program_test.cpp).
+// The host side of a probe on a fake device: which tables it makes, in what order and how often it measures, and how it
+// handles errors of the device. Without a device the program says so (program_test.cpp).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -38,11 +38,11 @@ std::int64_t pages_of(std::int64_t bytes) {
 
 struct FakeSetup {
   bool nvml{true}, batches{true};
-  std::int64_t fails_at{0};  ///< this call and all after it; from 1 on
+  std::int64_t fails_at{0};  ///< this call and all later calls fail; counted from 1
   std::int64_t memory{80'000 * kMiB}, l2_bytes{50 * kMiB};
 };
 
-/// Memory in whole pages, every time by formula, and a record of its calls in their order.
+/// Memory in whole pages, times by formula, and a record of its calls in order.
 class FakeProbe final : public ProbeDevice {
  public:
   explicit FakeProbe(FakeSetup setup) : setup_(setup), free_(setup.memory) {}
@@ -50,7 +50,7 @@ class FakeProbe final : public ProbeDevice {
   Result<std::optional<std::int64_t>> nvml_free() override {
     KVPLAN_TRY_DO(called());
     if (!setup_.nvml) return std::optional<std::int64_t>();
-    return std::optional(free_ + 7);  // another count than cudaMemGetInfo's
+    return std::optional(free_ + 7);  // differs from cudaMemGetInfo's count
   }
   Status make_context() override {
     KVPLAN_TRY_DO(called());
@@ -181,11 +181,11 @@ class FakeProbe final : public ProbeDevice {
   [[nodiscard]] std::int64_t still_taken() const {
     return setup_.memory - 500 * kMiB - kPage - free_ + held_ + held_on_host_ + (pool_open_ ? 1 : 0);
   }
-  /// Where reads of a size began, in order.
+  /// Where reads of each size began, in order.
   [[nodiscard]] const std::map<std::int64_t, std::vector<std::int64_t>>& reads() const { return read_; }
 
  private:
-  /// Within what is held, apart from each other, and no two that follow each other are one copy.
+  /// Checks that places are within the held memory and disjoint, and that no two consecutive ones could be one copy.
   void expect_good(std::span<const CopyPlaces> places, std::int64_t bytes) const {
     std::set<std::int64_t> device, host;
     for (std::size_t i = 0; i < places.size(); ++i) {
@@ -325,7 +325,7 @@ TEST(Probe, TheSimulatorReadsAllTablesAsTheFormatHasThem) {
 TEST(Probe, WhatWasMeasuredOnADeviceIsRead) {
   for (const auto& entry :
        std::filesystem::directory_iterator(std::string(KVPLAN_SOURCE_DIR) + "/validator/measured")) {
-    if (entry.is_directory()) continue;  // of kernels: no calibrations
+    if (entry.is_directory()) continue;  // results of kernels: no calibrations
     SCOPED_TRACE(entry.path().filename().string());
     std::ifstream file(entry.path());
     const std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -388,7 +388,7 @@ TEST(Probe, FreeMemoryBeforeAContextIsToldWhereNvmlIs) {
   EXPECT_EQ(texts(d, "context", "source"), (std::vector<std::string>(2, "cudaMemGetInfo")));
 }
 
-/// Between two reads of a part, warm-ups included, more is read than any cache holds.
+/// Between two reads of a part, warm-ups included, more memory is read than any cache holds.
 TEST(Probe, ReadsAreCold) {
   FakeProbe device({});
   const io::Calibration c = read_back(measured_of(device));
@@ -415,7 +415,7 @@ TEST(Probe, SwapsHaveARowForEachCase) {
     rows.insert({numbers(c, "swap", "descriptor")[i], numbers(c, "swap", "descriptors")[i],
                  texts(c, "swap", "direction")[i], texts(c, "swap", "method")[i]});
   EXPECT_EQ(rows.size(), texts(c, "swap", "method").size());
-  EXPECT_EQ(rows.size(), 4U * (9 * 4 - 2));  // 256 KiB and 1 MiB, 2048 times, are more than there is
+  EXPECT_EQ(rows.size(), 4U * (9 * 4 - 2));  // 256 KiB and 1 MiB, 2048 times, are more than the memory
   EXPECT_TRUE(rows.contains({28672, 2048, "in", "batch"}));
   FakeProbe old({.batches = false});
   const auto methods = texts(read_back(measured_of(old)), "swap", "method");

@@ -1,4 +1,4 @@
-// kvplan-validate as a user meets it: exit codes, the JSON of the report, one line for what is wrong.
+// kvplan-validate from the user's side: exit codes, the JSON of the report, one line for each error.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -57,7 +57,7 @@ TEST_F(Program, ArgumentsThatNothingTakesAreNamedInOrder) {
             "kvplan-validate: The following arguments were not expected: --one 5 --two (see --help)\n");
 }
 
-/// Standard error still takes a line, and the report is not mixed with the text.
+/// Standard error still receives a line, and the report is not mixed with the text.
 TEST_F(Program, ClosedStreamsAreNotTakenForTheReport) {
   put("a.kve", log_bytes());
   const std::string command =
@@ -165,7 +165,7 @@ TEST_F(Program, BadInputIsOneLineAndExitCodeTwo) {
 }
 
 TEST_F(Program, ADeviceIsWrittenAndNeverReplaced) {
-  // A link stands for the device, so that a mistake replaces only the link.
+  // A link represents the device, so that an error replaces only the link.
   if (!fs::is_character_file("/dev/full")) GTEST_SKIP() << "no /dev/full here";
   put("a.kve", log_bytes());
   fs::create_symlink("/dev/full", at("full"));

@@ -35,7 +35,7 @@ TEST_P(HandMade, CountsAsWorkedOut) {
   EXPECT_EQ(report.first_problem, "");
   EXPECT_EQ(report.moments, std::count_if(records.begin(), records.end(),
                                           [](const auto& record) { return record.claims.has_totals; }));
-  // Each total once one too many, each time alone: all of them are looked at.
+  // Each total is increased by one, one at a time: all of them are checked.
   for (std::size_t i = 0; i < records.size(); ++i) {
     for (std::size_t s = 0; records[i].claims.has_totals && s < event_log::kStates; ++s) {
       auto changed = records;
@@ -45,7 +45,7 @@ TEST_P(HandMade, CountsAsWorkedOut) {
   }
 }
 
-/// The message for each change of a log of a run by priority.
+/// The message for each change of a log of a run with priorities.
 TEST(Replay, HeldBackRequestsFollowFromPreemptions) {
   const auto made = test::hand_made_priority_log();
   const auto index_of = [&](const char* name) {
@@ -90,7 +90,7 @@ TEST(Replay, HeldBackRequestsFollowFromPreemptions) {
          "request 0 has a priority, but the policy has none");
 }
 
-/// The message for each change of a log of prefixes in layer groups.
+/// The message for each change of a log with prefix hits in layer groups.
 TEST(Replay, WhatIsTakenOfGroupsFollowsFromTheirWindows) {
   using event_log::Admit;
   using Records = std::vector<event_log::Record>;
@@ -146,7 +146,7 @@ TEST(Replay, WhatIsTakenOfGroupsFollowsFromTheirWindows) {
            std::get<event_log::Grant>(records[4].fact).shared_keys[1] = 8;
          });
 
-  // Told in two facts.
+  // The same in two facts.
   auto split = made;
   auto& first = split.second[at];
   auto second = first;
@@ -166,7 +166,7 @@ TEST(Replay, WhatIsTakenOfGroupsFollowsFromTheirWindows) {
             std::string::npos);
 }
 
-/// What follows a course publishes what it fills until it drops something, and shares no block that it writes.
+/// A request that follows a course inserts blocks until its first drop, and shares no block to which it writes.
 TEST(Replay, WhatIsPublishedFollowsFromTheFirstDrop) {
   const auto made = test::hand_made_shared_course_log();
   const auto problem = [&](auto change) {
@@ -183,7 +183,7 @@ TEST(Replay, WhatIsPublishedFollowsFromTheFirstDrop) {
   };
   EXPECT_EQ(problem([&](auto& records) { records.erase(at(records, own)); }),
             "event 38 (step_end): request 1 has 2 full blocks and published 1");
-  // In the pass at 10 both fill their second block, but have dropped cells by then.
+  // In the pass at 10, both requests fill their second block, but have dropped cells by then.
   EXPECT_EQ(problem([&](auto& records) {
               const auto pass = at(records, [](const event_log::Fact& fact) {
                 const auto* const begin = std::get_if<event_log::PassBegin>(&fact);
@@ -192,7 +192,7 @@ TEST(Replay, WhatIsPublishedFollowsFromTheFirstDrop) {
               records.insert(pass + 1, {event_log::Publish{0_r, 1, event_log::own_key(0_r, 1)}, {}});
             }),
             "event 19 (publish): request 0 inserts into the cache after it evicted tokens");
-  // Whatever request 1 keeps, request 0 keeps nothing and has to let its block go.
+  // Whatever request 1 keeps, request 0 keeps nothing and must free its block.
   EXPECT_EQ(problem([&](auto& records) {
               records.erase(at(records, [](const event_log::Fact& fact) {
                 return std::holds_alternative<event_log::LetGo>(fact);
@@ -207,12 +207,12 @@ TEST(Replay, WhatIsPublishedFollowsFromTheFirstDrop) {
               first.shared_keys = {10};
             }),
             "event 6 (publish): request 0 inserts a different content than the block was allocated for");
-  // A policy that needs the rows of two tokens allows no hit of two of three.
+  // A policy that needs the rows of two tokens allows no hit of two tokens of three.
   auto header = made.first;
   header.prompt_rows = 2;
   EXPECT_EQ(replay({header, made.second}).first_problem,
             "event 8 (admit): request 1 finds 2 of 3 tokens, of which the last 2 are always computed");
-  // The found block is another request's to write, and lies where that has it.
+  // The hit block is written by another request, and has that request's place.
   EXPECT_EQ(
       problem([&](auto& records) {
         auto& hit =
@@ -328,7 +328,7 @@ TEST(Replay, WhereNothingIsKeptNothingIsGrantedDroppedOrRefused) {
             std::string::npos);
 }
 
-/// What the logs of SGLang's engine are there for happens in them.
+/// Checks that the situations for which the logs of SGLang's engine exist occur in them.
 TEST(Replay, TreesAreUsedInEveryWay) {
   std::map<std::string, std::int64_t> met;
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
@@ -399,7 +399,7 @@ TEST(Replay, AnotherVictimIsFoundByTheRuleOfTheEngine) {
     const auto log = test::read_log(test::log_of_run(test::random_trace(2), c, Stepping::kFast));
     const bool in_order = log.header.rules.prefills_apart || log.header.rules.by_priority;
     const std::string rule = in_order ? "must be preempted first" : "was not admitted last";
-    // Where requests drop tokens, what a victim keeps is looked at first.
+    // If requests drop tokens, the kept tokens of a victim are checked first.
     if (std::any_of(log.records.begin(), log.records.end(), [](const auto& record) {
           return record.claims.has_kept || record.claims.has_kept_cells;
         }))

@@ -88,7 +88,7 @@ std::string log_of_run(const traces::Trace& trace, const LogCase& c, Stepping st
   core::Workload workload = std::move(built).value();
   if (c.answers) hold_answers(trace.prefix, workload);
   std::vector<std::int32_t> priorities;
-  // Later requests mostly have a higher priority: otherwise the last by priority is nearly always the youngest.
+  // Later requests mostly have higher priorities; otherwise the last one by priority is nearly always the youngest.
   const std::size_t requests = workload.input.size();
   for (std::size_t i = 0; c.scheduler.by_priority && i < requests; ++i)
     priorities.push_back(static_cast<std::int32_t>(Random(i, "priorities in a log").between(-1, 2)) +
@@ -191,7 +191,7 @@ traces::Trace random_trace(std::uint64_t seed) {
   trace.prefix.offsets.push_back(0);
   const std::int64_t requests = random.between(20, 60);
   const std::int64_t families = random.between(1, 4);
-  // Ids chain: a family's prompts agree up to a depth, then go apart.
+  // Ids are chained: the prompts of a family are equal up to a depth, then differ.
   std::vector<std::vector<std::uint32_t>> roots(static_cast<std::size_t>(families));
   std::uint32_t ids = 0;
   for (auto& root : roots)

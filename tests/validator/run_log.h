@@ -20,7 +20,7 @@ namespace kvplan::test {
 struct LogCase {
   std::string name;
   std::string allocator{"paged:block_tokens=16"};  ///< as in a scenario
-  std::int64_t pool_blocks{-1};                    ///< one of these two
+  std::int64_t pool_blocks{-1};                    ///< set one of these two
   std::int64_t pool_tokens{-1};
   std::int64_t token_bytes{1};
   bool mixed_model{false};  ///< layers with rows of 6 and 8 KiB; token_bytes is theirs
@@ -32,24 +32,24 @@ struct LogCase {
   bool answers{false};  ///< prompts hold the answers of earlier requests, where their ids allow it
   scheduling::vllm::Params scheduler{};
   core::KeepRule keep{};
-  /// Set: requests follow courses of random policies; no keep rule, and a prefix cache only with courses that allow
-  /// hits.
+  /// If set, requests follow courses of random policies; there is no keep rule, and a prefix cache only with courses
+  /// that allow hits.
   std::optional<core::Placement> courses{};
   bool courses_find{false};
   std::uint64_t tracks{3};  ///< seed of the number of tracks and their units; with 3 every track has units
   std::int64_t prompt_rows{1};
-  /// Not empty: compaction, with units that keep these numbers; no prefix cache, no keep rule.
+  /// If not empty: compaction, with units that keep these numbers of tokens; no prefix cache, no keep rule.
   std::vector<core::CountedUnits> counted{};
-  bool tells_tokens{false};  ///< for these: it is known which tokens are dropped
+  bool tells_tokens{false};  ///< with `counted`: it is known which tokens are dropped
   std::int64_t tables{1};    ///< block tables of a request; with counts, as many as units
   std::int64_t metadata_bytes{0};
   bool bent_latency{false};  ///< step times that grow in jumps, reported in short series
   bool unit_latency{false};  ///< every step lasts one tick: the clock of the recorded engines
-  /// Set: SGLang's engine, on pages of as many tokens as the allocator's blocks, in a pool of pool_tokens.
+  /// If set: SGLang's engine, on pages of as many tokens as the allocator's blocks have, in a pool of pool_tokens.
   std::optional<scheduling::sglang::Params> sglang{};
 };
 
-/// How the run is stepped; the log must not depend on it.
+/// How the run is stepped; the log must be the same for both.
 enum class Stepping { kFast, kNaive };
 
 /// The bytes of the event log. With unit latency, 50 ms of the trace's arrival times are one tick; otherwise times

@@ -1,4 +1,4 @@
-// Budget schemes: figures worked out by hand, sums that a definition promises, and each scheme once more as written.
+// Budget schemes: figures worked out by hand, sums that a definition guarantees, and a second form of each scheme.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -56,7 +56,7 @@ TEST(Budget, WorkedOutByHand) {
   EXPECT_EQ(heads.value().tokens, (std::vector<Numbers>{{13, 7}, {11, 9}}));
 }
 
-/// The capacities of a short prompt grow with depth: 100, 102, ..., 162, and all of them hold it.
+/// The capacities for a short prompt grow with depth: 100, 102, ..., 162; all of them hold the whole prompt.
 TEST(Budget, AdaKvPyramidOfAShortPrompt) {
   const auto schedule = pyramid_schedule(120, 20, 92, 32);
   EXPECT_EQ(schedule.front() + 8, 100);
@@ -120,7 +120,7 @@ TEST(Budget, SumsAndOrder) {
     for (const Numbers& layer : heads.value().tokens) total += sum(layer);
     const auto count = static_cast<double>(layers * 3);
     EXPECT_LE(std::fabs(total - count * static_cast<double>(capacity)), count / 2);
-    // One of them as the definition is written.
+    // One layer, as the definition is written.
     const auto base = static_cast<double>(capacity - window);
     const double part = std::floor(base / static_cast<double>(beta));
     EXPECT_EQ(heads.value().tokens[0][1],

@@ -1,4 +1,4 @@
-// Budgets from outside: schemes that know more than lengths, and policies that take what a scheme grants.
+// Budgets from schemes: schemes that use more than lengths, and policies that use a scheme's numbers.
 #include "simulator/attention/budgeted.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ TEST(BudgetScheme, WorkedOutByHand) {
   EXPECT_EQ(of_layers("uniform:capacity=9", 3, 5), Numbers({9, 9, 9}));
   EXPECT_EQ(of_layers("warm-up:ratio=0.5,budget=\"pyramidkv:capacity=12,window=4,beta=2\"", 4, 64),
             Numbers({64, 64, 12, 10}));
-  EXPECT_EQ(of_layers("warm-up:budget=\"uniform:capacity=7\"", 9, 64), Numbers(9, 7));  // 0.1 of 9 is none
+  EXPECT_EQ(of_layers("warm-up:budget=\"uniform:capacity=7\"", 9, 64), Numbers(9, 7));  // 0.1 of 9 is 0
   const Numbers table = of_layers("seed-pyramid-table:max_len=1000", 80, 4096);
   for (const auto& [layer, tokens] : std::map<std::size_t, double>{
            {0, 1000}, {1, 980}, {5, 900}, {7, 860}, {10, 800}, {15, 700}, {33, 355}, {50, 150}, {79, 150}})
@@ -46,7 +46,7 @@ TEST(BudgetScheme, WorkedOutByHand) {
       of_layers("squeeze:scores=here,share=0.2,low=0.1", 6, 100, {{.9}, {.1}, {.5}, {.92}, {.52}, {.91}});
   for (const std::size_t layer : {0U, 3U, 5U}) EXPECT_EQ(squeezed[layer], 10) << layer;
   for (const std::size_t layer : {1U, 2U, 4U}) EXPECT_NEAR(squeezed[layer], 30, 1e-12) << layer;
-  // Layers 2 and 3: variances all equal, so that the figure is 0; and 0 or 1, so that it is a half.
+  // Layers 2 and 3: all variances are equal, so the figure is 0; then they are 0 or 1, so it is a half.
   const Numbers d2o = of_layers("d2o:scores=here,hh_ratio=0.2,recent_ratio=0.1", 5, 99,
                                 {{1, 1}, {1, 1}, {1, 1}, {0, 4}, {1, 1}});
   const double sum = 4 + std::exp(-0.5);
@@ -64,7 +64,7 @@ TEST(BudgetScheme, SqueezeAgainstEveryGrouping) {
     const std::size_t layers = 3 + random.below(5);
     std::vector<Numbers> scores;
     for (std::size_t i = 0; i < layers; ++i) scores.push_back({random.unit()});
-    // All ways to give each layer one of three groups.
+    // All ways to assign each layer to one of three groups.
     double least = 1e9;
     std::vector<int> best;
     int ways = 1;
@@ -117,7 +117,7 @@ TEST(BudgetScheme, RealNumbersAreRoundedDownAndLayersLeftAlone) {
   EXPECT_EQ(grants.tokens, (std::vector<std::vector<std::int64_t>>{{9}, {3}, {1 << 30}}));
 }
 
-/// Beside the whole matrix of weights of each head, its mean and squares.
+/// Compared with the whole matrix of weights of each head, its means and squares.
 TEST(BudgetScheme, D2oMeasuresVariancesOfColumns) {
   Random random(3, "variances");
   const std::vector<Rows> layers{random_rows(random, 3, 30, RowKind::kSmooth),
@@ -164,7 +164,7 @@ std::vector<Sets> sets_of(const Recording& recording, const PolicyChoice& policy
   return out;
 }
 
-/// Every parameter of a policy that has no default, but for its budget.
+/// Every parameter of a policy without a default, except for its budget.
 std::string others_of(const PolicyKind& kind) {
   std::string out;
   for (const Param& param : kind.descriptor.params)
@@ -188,7 +188,7 @@ TEST(Budgeted, EveryPolicyTakesWhatItIsGranted) {
     const std::string name(kind->descriptor.name);
     SCOPED_TRACE(name);
     const std::string begin = name + ":group=2" + others_of(*kind) + ",";
-    // A window is part of the number.
+    // The number includes the window.
     const std::string window = kind->budget.param == "capacity" || name == "r-kv" ? "window=3," : "";
     const auto policy = parse_policy(begin + window + std::string(kind->budget.param) + "=38");
     ASSERT_TRUE(policy.ok()) << policy.error().to_string();
@@ -207,10 +207,10 @@ TEST(Budgeted, EveryPolicyTakesWhatItIsGranted) {
       EXPECT_EQ(sets_of(*recording, given.value(), 20, 0), sets_of(*recording, written.value(), 20, 0))
           << tokens;
     }
-    // By heads: each head as if the others had its budget too.
+    // By head: each head acts as if the others had its budget too.
     const std::array<std::int64_t, 2> apart{6, 11};
     const auto by_head = with_budget(policy.value(), apart, true, place);
-    // Only these see a whole layer.
+    // Only these policies see a whole layer.
     const std::set<std::string> of_layers{"tova", "ada-kv"};
     EXPECT_EQ(by_head.ok(), !of_layers.contains(name));
     if (!by_head.ok()) {
@@ -223,7 +223,7 @@ TEST(Budgeted, EveryPolicyTakesWhatItIsGranted) {
           *recording, with_budget(policy.value(), std::array{apart[head]}, false, place).value(), 20, 0);
       for (std::size_t i = 0; i < found.size(); ++i) EXPECT_EQ(found[i][head], alike[i][head]) << i;
     }
-    // A layer that is left alone loses nothing.
+    // A layer without a budget loses nothing.
     const auto whole =
         with_budget(policy.value(), grants_of({.tokens = {{1}}, .whole = {true}}).tokens[0], false, place);
     ASSERT_TRUE(whole.ok()) << whole.error().to_string();
@@ -233,8 +233,8 @@ TEST(Budgeted, EveryPolicyTakesWhatItIsGranted) {
   EXPECT_GE(policies_tried, 14);
 }
 
-/// What runs take of lengths is what the policy with that budget says of itself; fewer tokens than the least are
-/// refused.
+/// The numbers that runs take from lengths are those that the policy with that budget states; fewer tokens than its
+/// minimum are refused.
 TEST(Budgeted, LengthsAreThoseOfThePolicyWithItsBudget) {
   const LayerPlace place{.query_heads = 4, .group = 2, .prompt = 20};
   int counted = 0, positional = 0;
@@ -276,7 +276,7 @@ TEST(Budgeted, LengthsAreThoseOfThePolicyWithItsBudget) {
   EXPECT_GE(positional, 8);
 }
 
-/// What lengths say where the number goes up and down is what a replay keeps, after every token.
+/// The number that follows from lengths, if it rises and falls, is what a replay keeps, after every token.
 TEST(CountAt, IsWhatAReplayKeeps) {
   constexpr int kTokens = 90;
   const auto guarded = [](Random& r) {
@@ -389,7 +389,7 @@ TEST(Budgeted, RefusesWhatCannotBeGiven) {
             std::string::npos);
   EXPECT_NE(error("h2o:hh=2,recent=1", {4, 5, 6}, true).find("each of 2 KV heads"), std::string::npos);
   EXPECT_EQ(error("h2o:hh=2,recent=1", {4, 5}, true), "");
-  // A prompt of 20 that is retained whole, although the window would hold more.
+  // A prompt of 20 that is kept whole, although the window would hold more.
   EXPECT_EQ(error("snapkv:window=32,capacity=64", {20}, false), "");
 }
 

@@ -1,6 +1,6 @@
-// Every policy of the catalogue: with any legal small values of its parameters, recordings of several layers, heads and
-// groups with small, huge, equal and zero numbers, and laws that hold for all. A new policy is tested here as soon as
-// it is in the catalogue.
+// Every policy of the catalogue: with any legal small parameter values, and recordings of several layers, heads and
+// groups with small, huge, equal and zero numbers, properties that all policies must have are checked. A new policy is
+// tested here as soon as it is in the catalogue.
 //
 // NaN is not an input: code that makes a recording rejects it, so no policy gets one. The readers of files are tested
 // for that in io/kva_test.cpp, io/kva2_test.cpp, io/attention_json_test.cpp and io/not_a_number_test.cpp.
@@ -16,8 +16,8 @@
 namespace kvplan::attention {
 namespace {
 
-/// A policy with random parameters in their ranges: those without a default small, of the others some. Files are named,
-/// not read.
+/// A policy with random parameters in their ranges: small values for those without a default, and some of the others.
+/// Files are named, but not read.
 std::string random_text(const Descriptor& descriptor, Random& random) {
   std::string out(descriptor.name);
   char separator = ':';
@@ -50,7 +50,7 @@ std::string random_text(const Descriptor& descriptor, Random& random) {
   return out;
 }
 
-/// One that the policy accepts, with one of these groups.
+/// A text that the policy accepts, with one of these groups.
 std::string legal_text(const Descriptor& descriptor, const std::vector<std::int32_t>& groups,
                        Random& random) {
   for (int tries = 0; tries < 200; ++tries) {
@@ -63,7 +63,7 @@ std::string legal_text(const Descriptor& descriptor, const std::vector<std::int3
   return "full";
 }
 
-/// A model and a sequence of it.
+/// A model and one of its sequences.
 struct Model {
   std::int32_t layers;
   std::int32_t kv_heads;
@@ -73,7 +73,7 @@ struct Model {
   [[nodiscard]] std::int32_t query_heads() const { return kv_heads * of_head; }
 };
 
-/// What a policy is tried on.
+/// The input on which a policy is tested.
 struct Case {
   Model model;
   std::shared_ptr<const Recording> recording;
@@ -89,7 +89,7 @@ struct Case {
   }
 };
 
-/// What attention may do beside products: windows, caps of logits, sinks, biases, rotation.
+/// Adds what attention may have besides products: windows, caps of logits, sinks, biases, rotation.
 void add_attention_forms(Random& random, LayerTensors& to) {
   if (random.chance(1, 4)) to.window = random.between(1, to.tokens);
   if (random.chance(1, 4)) to.soft_cap = 1.5;
@@ -103,7 +103,7 @@ void add_attention_forms(Random& random, LayerTensors& to) {
     to.rotary = Rotary{.dims = to.key_size / 2 * 2, .inverse_frequencies = {}};
 }
 
-/// Queries, keys, values and output weights: small, whole, huge (their products are huger), tiny, or all zero.
+/// Queries, keys, values and output weights: small, whole, huge (so that products are even larger), tiny, or all zero.
 std::shared_ptr<const Recording> any_tensors(Random& random, const Model& model, std::string& text) {
   constexpr std::array kFactors{1.0F, 1.0F, 1e30F, 1e-30F, 0.0F};
   const std::uint64_t kind = random.below(kFactors.size());
@@ -132,7 +132,7 @@ std::shared_ptr<const Recording> any_rows(Random& random, const Model& model, st
   return recording_of(layers, model.of_head, single ? Element::kF32 : Element::kF64);
 }
 
-/// For each parameter that names a file.
+/// A table for each parameter that names a file.
 std::vector<HeadTable> any_tables(Random& random, const Descriptor& descriptor, std::int32_t layers,
                                   std::int32_t kv_heads) {
   std::vector<HeadTable> out;
@@ -157,7 +157,7 @@ Case any_case(const PolicyKind& kind, std::uint64_t seed) {
   std::string text = legal_text(kind.descriptor, groups, random);
   PolicyChoice policy = parse_policy(text).value();
   const PolicyTraits traits = kind.traits(policy.choice);
-  // A prompt that is shorter in deeper layers.
+  // A prompt of which deeper layers see less.
   if (traits.lower_layers && random.chance(1, 2)) model.tokens += 80;
   const auto prompt = 1 + static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(model.tokens)));
   const std::int64_t given = policy.choice.integer("group");
@@ -183,7 +183,7 @@ std::vector<Sets> states_of(const Outcome& found) {
   return out;
 }
 
-/// Sets are ascending, of tokens that there were; what an evicting policy keeps it had before. Returns how many went.
+/// Checks that sets are ascending and have existing tokens, and that no evicted token returns. Returns how many went.
 std::size_t expect_sets(const Case& it, const Outcome& found) {
   const std::vector<Sets> states = states_of(found);
   EXPECT_EQ(states.size(), static_cast<std::size_t>(it.model.tokens - it.prompt + 1));
@@ -208,8 +208,8 @@ std::size_t expect_sets(const Case& it, const Outcome& found) {
   return gone;
 }
 
-/// The number of tokens that stay; -1: it does not follow from lengths. For Scissorhands, if it protects more tokens
-/// than its budget, runs with counts say that they count the budget alone.
+/// The number of tokens that stay; -1: it does not follow from lengths. If Scissorhands protects more tokens than its
+/// budget, counted runs state that they count only the budget.
 std::int64_t count_of(const Case& it, std::int32_t layer, std::int64_t tokens) {
   const PolicyKind& kind = *it.policy.kind;
   if (it.traits.keeps_everything()) return -1;
@@ -220,7 +220,7 @@ std::int64_t count_of(const Case& it, std::int32_t layer, std::int64_t tokens) {
   return it.traits.count->of(tokens, it.prompt);
 }
 
-/// As many, and those, as lengths alone say where they do.
+/// Compares the number of kept tokens, and the tokens themselves, with what lengths alone give.
 void expect_counts(const Case& it, const Outcome& found, std::int32_t layer) {
   if (const auto of = it.policy.kind->layer_counts; of != nullptr) {
     const auto counts = of(it.policy.choice, it.prompt, it.model.layers);
@@ -247,8 +247,8 @@ void expect_counts(const Case& it, const Outcome& found, std::int32_t layer) {
   }
 }
 
-/// Numbers that are numbers, in their ranges. Weights of float32 sum to 1 within its last digits; an error is infinite
-/// where the full output is zero.
+/// Checks that numbers are valid and in range. Weights of float32 sum to 1 up to their last digits; an error is
+/// infinite if the full output is zero.
 void expect_numbers(const Case& it, const Outcome& found) {
   const double most = it.recording->info().element == Element::kF32 ? 1 + 1e-5 : 1 + 1e-12;
   for (const auto& step : found.mass) {
@@ -306,7 +306,7 @@ TEST_P(Conformance, KeepsOnlyWhatItHadAndRepeatsItself) {
       EXPECT_EQ(found.retained, again.retained);
       EXPECT_EQ(found.mass, again.mass);
       EXPECT_EQ(found.error, again.error);
-      // The trajectory keeps what the evaluation keeps, unless the policy only reads less than it keeps.
+      // The trajectory keeps the same as the evaluation, unless the policy only reads less than it keeps.
       if (it.traits.keeps_everything()) continue;
       const std::vector<Sets> states = states_of(found);
       for (std::int32_t head = 0; head < it.kv_heads(); ++head)
@@ -321,7 +321,7 @@ TEST_P(Conformance, KeepsOnlyWhatItHadAndRepeatsItself) {
   EXPECT_EQ(gone > 0, GetParam()->descriptor.name != "full");
 }
 
-/// All but the one with sets from a file, which is in expression_test.cpp.
+/// All policies except the one with sets from a file, which is in expression_test.cpp.
 std::vector<const PolicyKind*> tested() {
   std::vector<const PolicyKind*> out;
   for (const PolicyKind* kind : policies())

@@ -93,7 +93,7 @@ TEST(HandChecked, RetainedSetsAndMasses) {
   }
 }
 
-/// A share of the length is not a budget: giving one is an error.
+/// A share of the length is not a budget, so giving one is an error.
 TEST(SeedDynamic, TakesABudgetWhereItHasOne) {
   const auto error = [](const std::string& params) {
     const auto policy = parse_policy("seed-dynamic:" + params);
@@ -105,7 +105,7 @@ TEST(SeedDynamic, TakesABudgetWhereItHasOne) {
             "far, between least and most; found 9");
   for (const char* params : {"by=mass,budget=9", "by=phase,budget=9", "by=length,adjusts=theta,budget=9"})
     EXPECT_EQ(error(params), "") << params;
-  // What is written of it can be read again.
+  // The written policy can be read again.
   const auto policy = parse_policy("seed-dynamic:by=length").value();
   EXPECT_TRUE(parse_policy(policy.choice.to_string()).ok()) << policy.choice.to_string();
   // Half of 4, 5, 6, 7 and 8 tokens, rounded down.
@@ -115,31 +115,31 @@ TEST(SeedDynamic, TakesABudgetWhereItHasOne) {
     EXPECT_EQ(kept.retained[step][0].size(), (5 + step) / 2) << step;
 }
 
-/// Theta changes as the budget does.
+/// The threshold theta is adjusted like the budget.
 TEST(HandChecked, AThresholdThatIsAdjusted) {
   const auto recording = recording_of({example()});
   const auto retained = [&](const std::string& params) {
     return run_policy(*recording, "seed-dynamic:adjusts=theta," + params, 4).retained;
   };
-  // By length 0.4 becomes 0.32, 0.267, 0.229 and 0.2: token 6, with the largest weight 0.179, is dropped at the end.
+  // By length, 0.4 becomes 0.32, 0.267, 0.229 and 0.2: token 6, with the largest weight 0.179, is dropped at the end.
   EXPECT_EQ(retained("by=length,budget=9,theta=0.4"),
             (std::vector<Sets>{{{0, 3, 4}}, {{0, 3, 4, 5}}, {{0, 3, 4, 5, 6}}, {{0, 3, 4, 5, 7}}}));
-  // While all attention is seen, 0.1 becomes 0.111, 0.123, 0.137 and 0.152: so does token 6, with the largest weight
-  // 0.12.
+  // While all attention is seen, 0.1 becomes 0.111, 0.123, 0.137 and 0.152: so token 6 is dropped, with the largest
+  // weight 0.12.
   const std::string by_mass = "theta=0.1,every=1,low=0.7,high=0.8,budget=";
   EXPECT_EQ(retained(by_mass + "9"),
             (std::vector<Sets>{
                 {{0, 1, 2, 3, 4}}, {{0, 1, 2, 3, 4, 5}}, {{0, 1, 2, 3, 4, 5, 6}}, {{0, 1, 2, 3, 4, 5, 7}}}));
   EXPECT_EQ(retained(by_mass + "9,theta_most=0.115").back(), (Sets{{0, 1, 2, 3, 4, 5, 6, 7}}));
-  // Whatever the threshold is, no more than the budget stay: the lowest are dropped, here 4, with the largest weight
-  // 0.15.
+  // Whatever the threshold is, at most the budget stays: the tokens with the lowest weights are dropped, here 4, with
+  // the largest weight 0.15.
   EXPECT_EQ(retained(by_mass + "5")[1], (Sets{{0, 1, 2, 3, 5}}));
-  // By phase, with one value for both, it is the threshold that does not change.
+  // By phase, with one value for both phases, the threshold does not change.
   EXPECT_EQ(retained("by=phase,budget=9,importance=mean,theta=0.12,theta_later=0.12"),
             run_policy(*recording, "seed-threshold:importance=mean,threshold=0.12", 4).retained);
 }
 
-/// They make room before the next token comes, so that a budget of 4 attends 4.
+/// These policies make room before the next token comes, so that with a budget of 4 they attend 4.
 TEST(HandChecked, LeastUsedMakesRoom) {
   const auto recording = recording_of({example()});
   const std::vector<Expected> table{{"seed-lfu:budget=4,theta=0.1",
@@ -159,7 +159,7 @@ TEST(HandChecked, LeastUsedMakesRoom) {
   }
 }
 
-/// The masking simulation keeps everything and shows a part.
+/// The masking simulation keeps everything and shows only a part.
 TEST(HandChecked, WhatH2oMaskedShows) {
   const Outcome found = run_policy(*recording_of({example()}), "h2o-masked:hh=2,recent=2", 4);
   const std::vector<std::vector<std::int32_t>> shown{{0, 1, 4}, {0, 1, 5}, {0, 1, 6}, {0, 1, 7}};
@@ -187,7 +187,7 @@ TEST(HandChecked, ChosenWhenThePromptEnds) {
   }
 }
 
-/// Two heads with last prompt rows that vote .30 .05 .24 .20 .19 .10 and .55 .02 .18 ...
+/// Two heads; their last prompt rows vote .30 .05 .24 .20 .19 .10 and .55 .02 .18 ...
 TEST(HandChecked, AdaKvMovesBudgetBetweenHeads) {
   Rows rows(2);
   for (int h = 0; h < 2; ++h)
@@ -195,7 +195,7 @@ TEST(HandChecked, AdaKvMovesBudgetBetweenHeads) {
       rows[static_cast<std::size_t>(h)].emplace_back(static_cast<std::size_t>(t + 1));
       rows[static_cast<std::size_t>(h)].back().back() = 1;
     }
-  // Half of what the example says, so that a row sums to 1 with its own token.
+  // Half of the numbers in the example, so that a row with its own token sums to 1.
   rows[0].push_back({.15, .025, .12, .10, .095, .05, .46});
   rows[1].push_back({.275, .01, .09, .06, .04, .025, .50});
   const auto recording = recording_of({rows});
@@ -203,7 +203,7 @@ TEST(HandChecked, AdaKvMovesBudgetBetweenHeads) {
     return run_policy(*recording, "ada-kv:window=1,capacity=4,kernel=1,floor=" + floor, 7).after_prefill;
   };
   EXPECT_EQ(kept("0"), Sets({{0, 2, 3, 4, 6}, {0, 2, 6}}));
-  EXPECT_EQ(kept("0.2"), Sets({{0, 2, 3, 6}, {0, 2, 6}}));  // rounding loses one
+  EXPECT_EQ(kept("0.2"), Sets({{0, 2, 3, 6}, {0, 2, 6}}));  // rounding loses one token
   EXPECT_EQ(kept("0.5"), Sets({{0, 2, 3, 6}, {0, 2, 6}}));
 }
 
@@ -227,7 +227,7 @@ TEST(HandChecked, AccumulatorsOfH2o) {
   const auto recording = recording_of({example()});
   auto rows = recording->open(0, 0);
   ASSERT_TRUE(rows.ok());
-  // The policy alone, fed as the replay does.
+  // The policy alone, called as in the replay.
   const auto h2o = policy.value().kind->make({.choice = policy.value().choice, .place = {.prompt = 4}});
   std::vector<ResidentSet> sets{{.residents = Residents(1), .drop = {}}};
   Residents& residents = sets[0].residents;
@@ -270,7 +270,7 @@ TEST(HandChecked, OutputErrorWithScalarValues) {
               (1.34 - .02 / .15) / 1.34, 1e-12);
 }
 
-/// The same in numbers: errors of .5276 and 1.2067, within 2 (1 - m) max |v| = 1.92 and 5.10 for masses .68 and .15.
+/// The same in numbers: errors of .5276 and 1.2067 are within 2 (1 - m) max |v| = 1.92 and 5.10 for masses .68 and .15.
 TEST(HandChecked, OutputErrorIsWithinItsBound) {
   const std::vector<float> v{1, -1, 2, 0, 1, 3, -2, 1};
   const RowView row{.f64 = example()[0][7].data(), .f32 = nullptr, .logits = nullptr};
@@ -308,8 +308,8 @@ std::unique_ptr<const core::Course> course_of_h2o(core::Placement placement, std
       std::make_shared<RecordedDrops>(std::move(trajectory).value()));
 }
 
-/// After t6 tokens 0, 1, 5 and 6 stay where they were: of pages (0,1) (2,3) (4,5) (6,7) the second was freed, and
-/// three pages hold four tokens, a hole where 4 was and the slot of 7.
+/// After t6, tokens 0, 1, 5 and 6 stay at their places: of pages (0,1) (2,3) (4,5) (6,7) the second was freed, and
+/// three pages hold four tokens, a hole where 4 was, and the slot of 7.
 TEST(HandChecked, CellsWithHoles) {
   const auto course = course_of_h2o(core::Placement::kHoles, 2);
   EXPECT_TRUE(course->freed_entries(5).empty());
@@ -320,7 +320,7 @@ TEST(HandChecked, CellsWithHoles) {
   EXPECT_EQ(course->read_tokens(7), 4);
 }
 
-/// 4 -> slot 4, drop 2, 5 -> slot 2, drop 3, 6 -> slot 3, drop 4, 7 -> slot 4: three pages of two from the first
+/// 4 -> slot 4, drop 2, 5 -> slot 2, drop 3, 6 -> slot 3, drop 4, 7 -> slot 4: three pages of two tokens from the first
 /// generated token on, and none is freed.
 TEST(HandChecked, PagesWithReuse) {
   const auto course = course_of_h2o(core::Placement::kReuse, 2);
@@ -335,8 +335,8 @@ TEST(HandChecked, PagesWithReuse) {
 
 TEST(HandChecked, CellsWithReuse) {
   const auto course = course_of_h2o(core::Placement::kReuse, 8);
-  // 4 -> slot 4, drop 2, 5 -> slot 2, drop 3, 6 -> slot 3, drop 4, 7 -> slot 4: five of eight slots for ever, one of
-  // them always about to be written.
+  // 4 -> slot 4, drop 2, 5 -> slot 2, drop 3, 6 -> slot 3, drop 4, 7 -> slot 4: five of eight slots throughout, one of
+  // which is always about to be written.
   for (std::int64_t n = 4; n < 8; ++n) {
     EXPECT_EQ(course->settled(n), (core::HeldCells{.live = 4, .reserved = 1, .tail = 3})) << n;
     EXPECT_EQ(course->read_tokens(n), 4);

@@ -1,4 +1,4 @@
-// Policies that are written as expressions, and sets that come from elsewhere.
+// Policies that are written as expressions, and sets from files.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -48,7 +48,7 @@ TEST(Expression, KnownPoliciesKeepIdenticalSets) {
     expect_same(*recording, prompt, "expr:score=position,budget=" + sum, "window:window=" + sum);
     expect_same(*recording, prompt, "expr:score=-age,budget=" + sum + ",sink=" + h,
                 "streaming-llm:sink=" + h + ",recent=" + r);
-    // All rows are what is accumulated, one row is the last; what is not a number is lowest, so that the oldest go.
+    // All rows are `accumulated`, one row is `last`; a score that is not a number counts as lowest, so the oldest go.
     expect_same(*recording, prompt, "expr:score=windowed,window=1000,budget=" + sum + agg,
                 "expr:score=accumulated,budget=" + sum + agg);
     expect_same(*recording, prompt, "expr:score=windowed,window=1,budget=" + sum + agg,
@@ -66,7 +66,7 @@ TEST(Expression, WindowedIsTheSumOfTheLatestRows) {
     const int tokens = 3 + static_cast<int>(random.below(40));
     const int window = 1 + static_cast<int>(random.below(8));
     const Rows rows = random_rows(random, 1, tokens, RowKind::kTies);
-    // With raw rows and a budget one short, the one that goes at the end is the lowest of plain column sums.
+    // With raw rows and a budget one too small, the token dropped at the end has the lowest plain column sum.
     const Outcome found = run_policy(*recording_of({rows}),
                                      "expr:score=windowed,score_rows=raw,window=" + std::to_string(window) +
                                          ",budget=" + std::to_string(tokens - 1),
@@ -85,7 +85,7 @@ TEST(Expression, WindowedIsTheSumOfTheLatestRows) {
   }
 }
 
-/// The policy of the keys' lengths, selecting at every token; for values of unknown direction too.
+/// The policy by key norms, selecting at every token; also for values of unknown direction.
 TEST(Expression, NormsAreThoseOfTheRecording) {
   int differ = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
@@ -130,7 +130,7 @@ double score_of(const std::string& text, double age) {
 
 TEST(Expression, WholePowersOfAnyBase) {
   for (int age = 0; age < 20; ++age) {
-    const double x = (age - 8) / 4.0;  // its powers have few bits: products are exact in any order
+    const double x = (age - 8) / 4.0;  // its powers have few bits, so products are exact in any order
     double power = 1;
     for (int n = 0; n <= 7; ++n) {
       const std::string exponent = std::to_string(n);
@@ -150,7 +150,7 @@ TEST(Expression, WholePowersOfAnyBase) {
     EXPECT_EQ(score_of(no_number, 0), -INFINITY) << no_number << " is lowest";
 }
 
-/// Tokens on this side of the middle are as good as those beyond it.
+/// Tokens on this side of the middle have the same score as those beyond it.
 TEST(Expression, ASquareKeepsBothSides) {
   Random random(5, "square");
   const auto recording = recording_of({random_rows(random, 2, 40, RowKind::kSmooth)});
@@ -183,7 +183,7 @@ TEST(Recorded, IsCheckedAgainstTheSequence) {
   EXPECT_FALSE(check_recorded(three_steps(), place, 1, 3).ok()) << "a step behind the sequence's end";
   EXPECT_FALSE(check_recorded(three_steps(), LayerPlace{.prompt = 1}, 1, 4).ok());
   RecordedLayers back = three_steps();
-  back.layers[0].after[2] = {{1, 3}};  // 1 had gone
+  back.layers[0].after[2] = {{1, 3}};  // token 1 was dropped before
   EXPECT_FALSE(check_recorded(back, place, 1, 4).ok());
   RecordedLayers early = three_steps();
   early.layers[0].after[0] = {{0, 2}};
@@ -191,7 +191,7 @@ TEST(Recorded, IsCheckedAgainstTheSequence) {
   RecordedLayers twice = three_steps();
   twice.layers[0].after[1] = {{2, 2}};
   EXPECT_FALSE(check_recorded(twice, place, 1, 4).ok());
-  // What is kept is looked at, however long the prompt is.
+  // The kept sets are checked, however long the prompt is.
   constexpr std::int64_t kLong = 1 << 30;
   const RecordedLayers few{.prompt = kLong, .layers = {{.layer = {}, .after = {{{0, kLong - 1}}}}}};
   EXPECT_TRUE(check_recorded(few, LayerPlace{.prompt = kLong}, 1, kLong).ok());
@@ -211,7 +211,7 @@ TEST(Recorded, SetsOfALayerAreOfNoOther) {
   EXPECT_EQ(sets.of(4), &sets.layers[1]);
 }
 
-/// As a run asks for them: what each step leaves out of what was there.
+/// As a run requests them: the tokens that each step drops.
 TEST(Recorded, WhatSetsDrop) {
   RecordedLayers sets{.prompt = 3, .layers = {}};
   sets.layers.push_back({.layer = 1, .after = {{{0, 2}, {0, 1, 2}}, {{2, 3}, {1}}, {{2}, {1, 4}}}});

@@ -68,7 +68,7 @@ void expect_whole_or_interval(const Case& it, const PolicyChoice& policy, std::i
   for (std::size_t h = 0; h < whole.size(); ++h) EXPECT_EQ(found[h], whole[h] ? all[h] : others[h]) << h;
 }
 
-/// A head keeps everything unless it is among the lowest `sparsity` of the sorted gates.
+/// A head keeps everything unless its gate is among the lowest `sparsity` of the sorted gates.
 TEST(DuoAttention, HeadsFromTheQuantileOnKeepEverything) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     Random random(seed, "duo");
@@ -126,7 +126,7 @@ TEST(RazorAttention, BestHeadsOfEachKindKeepEverything) {
   }
 }
 
-/// What is said of each head without a replay is what a replay keeps, of every policy that has tables of heads.
+/// For every policy with tables of heads, the tokens kept by each head without a replay are those that a replay keeps.
 TEST(HeadTables, SayWhatIsKept) {
   const std::map<std::string_view, std::string> written{
       {"duo-attention", "duo-attention:gates=here,sink=2,recent=5"},
@@ -176,8 +176,8 @@ TEST(HeadTables, HaveTheModelsShape) {
   EXPECT_NE(error({{{0.5, 0.5}}}).find("each of 1 KV heads in layer 0, found 2"), std::string::npos);
 }
 
-/// A head keeps the same if its neighbours were not recorded: random draws, tables and expressions use its number in
-/// the model.
+/// A head keeps the same tokens if its neighbours were not recorded: random draws, tables and expressions use its
+/// number in the model.
 TEST(MissingHeads, ChangeNothingOfTheOthers) {
   constexpr std::size_t kLayers = 3, kHeads = 4;
   constexpr std::int64_t kPrompt = 20;
@@ -227,7 +227,7 @@ TEST(MissingHeads, ChangeNothingOfTheOthers) {
   }
 }
 
-/// Query heads that each store for themselves are heads of the model's, too.
+/// Query heads that each store their own keys and values are also heads of the model.
 TEST(MissingHeads, OfSplitGroups) {
   Random random(4, "missing heads");
   const auto whole = recording_of({random_rows(random, 6, 40, RowKind::kSmooth)}, 2);
@@ -261,7 +261,7 @@ TEST(MissingHeads, TablesAreOfTheModelsLayers) {
   }
 }
 
-/// Where all heads are needed the error says which layer lacks which.
+/// If all heads are needed, the error says which layer lacks which heads.
 TEST(MissingHeads, AreNamed) {
   Random random(6, "missing heads");
   std::vector<Rows> rows;
@@ -292,7 +292,7 @@ TEST(MissingHeads, AreNamed) {
             "sequence 0 was not recorded; recorded layers: 0, 2");
 }
 
-/// With the budget of its layer, SnapKV is PyramidKV.
+/// SnapKV with the budget of its layer equals PyramidKV.
 TEST(PyramidKv, IsSnapKvWithTheBudgetOfItsLayer) {
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     Random random(seed, "pyramid policy");
@@ -318,7 +318,7 @@ TEST(PyramidKv, IsSnapKvWithTheBudgetOfItsLayer) {
     for (std::int64_t layer = 0; layer < layers; ++layer) {
       SCOPED_TRACE("seed " + std::to_string(seed) + ", layer " + std::to_string(layer));
       const auto& tokens_of = grants.tokens[static_cast<std::size_t>(layer)];
-      // A prompt below the window is kept whole by both.
+      // Both keep a prompt shorter than the window whole.
       if (tokens_of[0] < prompt) {
         const auto snap = with_budget(parse_policy("snapkv:" + shape).value(), tokens_of, false, place);
         ASSERT_TRUE(snap.ok()) << snap.error().to_string();
@@ -333,7 +333,7 @@ TEST(PyramidKv, IsSnapKvWithTheBudgetOfItsLayer) {
   }
 }
 
-/// The capacity of a layer, its window included, as the public code has it; -1: the prompt is kept whole.
+/// The capacity of a layer, including its window, as in the public code; -1: the prompt is kept whole.
 int pyramid_capacity(int capacity, int window, int beta, int prompt, int layer, int layers) {
   if (prompt < capacity) return -1;
   const int base = capacity - window;
@@ -347,7 +347,7 @@ int pyramid_capacity(int capacity, int window, int beta, int prompt, int layer, 
   return most - layer * ((most - least) / (layers - 1)) + window;
 }
 
-/// Votes, their pool and what stays written out as well (naive_layer.h): groups, both reductions, ties.
+/// Votes, their pooling and the kept tokens, also written out (naive_layer.h): groups, both reductions, ties.
 TEST(PyramidKv, AgainstItsDefinition) {
   int compressed = 0;
   for (std::uint64_t seed = 1; seed <= 80; ++seed) {

@@ -1,4 +1,4 @@
-// What must hold for every input; each case prints the seed that broke it.
+// Properties that must hold for every input; each case prints its seed.
 #include <gtest/gtest.h>
 #include <algorithm>
 #include <cstring>
@@ -60,7 +60,7 @@ TEST(Invariant, ProtectedTokensStay) {
   }
 }
 
-/// How many tokens stay, if the traits say that this follows from lengths.
+/// The number of tokens that stay, if the traits say that it follows from lengths.
 TEST(Invariant, CountsFollowFromLengths) {
   int counted = 0;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
@@ -84,7 +84,7 @@ TEST(Invariant, CountsFollowFromLengths) {
   EXPECT_GE(counted, 7 * static_cast<int>(kSeeds));
 }
 
-/// Sizes of policies that act once, when the prompt ends, and of the one that hides.
+/// Sizes for policies that act once, when the prompt ends, and for the one that only hides tokens.
 TEST(Invariant, SizesWhereOnlyThePromptIsCompressed) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -106,7 +106,7 @@ TEST(Invariant, SizesWhereOnlyThePromptIsCompressed) {
         const std::size_t tokens = static_cast<std::size_t>(d.prompt) + i;
         EXPECT_EQ(shown, tokens > 5 ? 4U : tokens);
       }
-      EXPECT_EQ(of_layer, (most + i) * snap.after_prefill.size());  // with no floor nothing is rounded
+      EXPECT_EQ(of_layer, (most + i) * snap.after_prefill.size());  // without a floor, nothing is rounded
     }
   }
 }
@@ -197,7 +197,7 @@ TEST(Invariant, ScoresTimesAConstantChangeNothing) {
     for (auto& head : halved)
       for (auto& row : head)
         for (double& weight : row) weight /= 2;
-    // Not Keyformer: its powers of halves are rounded differently.
+    // Except Keyformer: its powers of halves are rounded differently.
     std::vector<std::string> policies = all_bounded_policies(d.budget, 0);
     const std::string window = "window=2,capacity=" + number(d.budget);
     for (const std::string& policy :
@@ -223,7 +223,7 @@ TEST(Invariant, HeadsAreInterchangeable) {
     for (std::size_t i = 0; i < one.retained.size(); ++i)
       for (std::size_t u = 0; u < one.retained[i].size(); ++u)
         EXPECT_EQ(one.retained[i][(u + 1) % one.retained[i].size()], two.retained[i][u]);
-    if (seed % 3 != 0 && d.heads <= 2) {  // two addends commute; more may round apart
+    if (seed % 3 != 0 && d.heads <= 2) {  // two addends commute; the sum of more may be rounded differently
       const std::string tova = "tova:budget=" + number(d.budget);
       EXPECT_EQ(run_policy(*recording_of({d.rows}), tova, d.prompt).retained,
                 run_policy(*recording_of({turned}), tova, d.prompt).retained);
@@ -267,7 +267,7 @@ TEST(Invariant, TopKBoundsEveryPolicyThatReadsAsMuch) {
   }
 }
 
-/// With persistently heavy tokens, over many sequences.
+/// On inputs with persistently heavy tokens, over many sequences.
 TEST(Invariant, AttentionBeatsTheLot) {
   double lot = 0;
   double h2o = 0;
@@ -290,7 +290,7 @@ TEST(Invariant, ThresholdsAtTheirEnds) {
     const auto recording = recording_of({d.rows});
     const Outcome nothing = run_policy(*recording, "seed-threshold:threshold=0", d.prompt);
     EXPECT_EQ(nothing.retained, run_policy(*recording, "full", d.prompt).retained);
-    // Rows as recorded do not depend on what was kept: a higher threshold keeps a part.
+    // Recorded rows do not depend on what was kept, so a higher threshold keeps a subset.
     const Outcome low = run_policy(*recording, "seed-threshold:score_rows=raw,threshold=0.05", d.prompt);
     const Outcome high = run_policy(*recording, "seed-threshold:score_rows=raw,threshold=0.1", d.prompt);
     for (std::size_t i = 0; i < low.retained.size(); ++i)
@@ -303,7 +303,7 @@ TEST(Invariant, LargerBudgetsKeepMoreOfTheSame) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const Draw d = draw(seed);
-    const auto recording = recording_of({Rows{d.rows[0]}});  // one head: the stack property
+    const auto recording = recording_of({Rows{d.rows[0]}});  // one head: here larger budgets keep supersets
     for (const std::string name :
          {"window:window=", "tova:budget=", "streaming-llm:sink=1,recent=", "oracle-suffix:budget="}) {
       const Outcome small = run_policy(*recording, name + number(d.budget), d.prompt);

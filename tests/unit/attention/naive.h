@@ -1,5 +1,5 @@
-// The policies a second time, directly from their definitions: sets and maps, full sorts, every row restricted and
-// normalised anew. Shares no code with simulator/attention.
+// A second implementation of the policies, directly from their definitions: sets and maps, full sorts, every row
+// restricted and normalised anew. Shares no code with simulator/attention.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@ struct NaivePolicy {
   int b{0};  ///< recent
   bool raw{false};
   int group{1};
-  bool max{false};  ///< combine a group by its maximum
+  bool max{false};  ///< combine the rows of a group by their maximum
 };
 
-/// Sets and masses as from run_policy (no errors, no summary).
+/// Sets and masses in the form of run_policy (no errors, no summary).
 Outcome run_naive(const Rows& rows, const NaivePolicy& policy, int prompt);
 
 }  // namespace kvplan::attention

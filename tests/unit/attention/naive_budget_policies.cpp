@@ -1,4 +1,4 @@
-// Scissorhands, least used, random, and the greedy bound: policies of a fixed budget.
+// Scissorhands, least used, random, and the greedy bound: policies with a fixed budget.
 #include "tests/unit/attention/naive_layer.h"
 
 namespace kvplan::attention {
@@ -111,7 +111,7 @@ class Suffix final : public NaiveLayer {
                 (*place_.rows)[static_cast<std::size_t>(h)][later][static_cast<std::size_t>(p)];
             value = place_.max ? std::max(value, weight) : value + weight;
           }
-          to_come[p] += value;  // a mean has the order of the sum
+          to_come[p] += value;  // a mean has the same order as the sum
         }
       set = naive_best(to_come, set, budget_);
     }

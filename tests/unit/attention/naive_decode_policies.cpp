@@ -83,7 +83,7 @@ class Keyformer final : public NaiveLayer {
   std::vector<NaiveRow> score_;
 };
 
-/// Threshold and proportional: every weight that a resident received is remembered.
+/// Threshold and proportional: stores every weight that a resident received.
 class ByImportance final : public NaiveLayer {
  public:
   ByImportance(const NaiveSpec& spec, const NaivePlace& place)

@@ -1,4 +1,4 @@
-// The ring, FINCH, FastGen and the pyramid's selection, as their definitions are written.
+// The ring, FINCH, FastGen and the pyramid's selection, written as their definitions are.
 #include <cmath>
 #include <sstream>
 
@@ -13,7 +13,7 @@ class Ring final : public NaiveLayer {
       : NaiveLayer(place), window_(spec.whole("window")), chunk_(spec.whole("chunk")) {}
   NaiveSets stay(int t, const NaiveSets& kept) override {
     NaiveSets out = kept;
-    // What was written, whole chunks from the first token on, and what waits.
+    // The written tokens, in whole chunks from the first token on, and the waiting ones.
     std::set<int> written;
     std::set<int> waiting;
     for (int p = 0; p <= t; ++p) (p < t + 1 - (t + 1) % chunk_ ? written : waiting).insert(p);
@@ -216,7 +216,7 @@ class Changing final : public NaiveLayer {
       if (look != 0) theta = bounded(theta / (look < 0 ? 1.25 : 0.9));
     return theta;
   }
-  /// At each look so far: was less attention seen than wanted (-1), or more (1)?
+  /// For each check so far: the attention seen was less than wanted (-1), or more (1).
   std::vector<int> looks(std::size_t s) const {
     std::vector<int> out;
     double mean = 0;

@@ -1,5 +1,5 @@
-// Policies that decide per layer, a second time, directly from their definitions: sets and maps, all inputs of a
-// decision computed anew. Shares no code with simulator/attention.
+// A second implementation of policies that decide per layer, directly from their definitions: sets and maps, all inputs
+// of a decision computed anew. Shares no code with simulator/attention.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace kvplan::attention {
 
-/// `NAME:key=value,...`, every parameter written out.
+/// `NAME:key=value,...` with every parameter written out.
 struct NaiveSpec {
   std::string name;
   std::map<std::string, std::string> given;
@@ -27,7 +27,7 @@ struct NaivePlace {
   int query_heads;
   int group;
   int prompt;
-  bool max;  ///< combine a group by its maximum
+  bool max;  ///< combine the rows of a group by their maximum
   const Rows* rows;
 };
 
@@ -54,13 +54,13 @@ class NaiveLayer {
   NaivePlace place_;
 };
 
-/// Nothing if the name is not one of these policies.
+/// Returns null if the name is not one of these policies.
 std::unique_ptr<NaiveLayer> naive_prompt_policy(const NaiveSpec& spec, const NaivePlace& place);
 std::unique_ptr<NaiveLayer> naive_decode_policy(const NaiveSpec& spec, const NaivePlace& place);
 std::unique_ptr<NaiveLayer> naive_late_policy(const NaiveSpec& spec, const NaivePlace& place);
 std::unique_ptr<NaiveLayer> naive_budget_policy(const NaiveSpec& spec, const NaivePlace& place);
 
-/// Sets and masses as from run_policy (no errors, no summary).
+/// Sets and masses in the form of run_policy (no errors, no summary).
 Outcome run_naive_layer(const Rows& rows, const NaiveSpec& spec, int prompt);
 
 }  // namespace kvplan::attention

@@ -1,4 +1,4 @@
-// Every policy that decides for a layer against its naive second implementation, on seeded random inputs: several
+// Every policy that decides for a layer compared with its naive second implementation, on seeded random inputs: several
 // heads, groups with mean and maximum, rows full of ties.
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 namespace kvplan::attention {
 namespace {
 
-/// Values written with few digits, so that both sides read the same number.
+/// Values with few digits, so that both sides read the same number.
 class Draw {
  public:
   Draw(Random& random, int tokens) : random_(random), tokens_(tokens) {}
@@ -119,7 +119,7 @@ TEST_P(AgainstNaiveLayer, RandomRows) {
 }
 
 TEST_P(AgainstNaiveLayer, RowsFullOfTies) {
-  // Powers are rounded differently by the two sides, so that ties at other temperatures than 1 are none.
+  // The two sides round powers differently, so ties at temperatures other than 1 would not be exact.
   if (GetParam().rfind("keyformer", 0) == 0) GTEST_SKIP() << "no exact ties at other temperatures";
   for (std::uint64_t seed = 1; seed <= 80; ++seed) compare(GetParam(), seed, RowKind::kTies);
 }

@@ -1,4 +1,4 @@
-// Observed attention, SnapKV and Ada-KV: what they do, once, when the prompt ends.
+// Observed attention, SnapKV and Ada-KV, which act once, when the prompt ends.
 #include <cmath>
 
 #include "tests/unit/attention/naive_layer.h"

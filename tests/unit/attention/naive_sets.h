@@ -1,4 +1,4 @@
-// Shared by the naive second implementations: rows as maps, sets chosen by full sorts.
+// Code that the naive second implementations share: rows as maps, sets chosen by full sorts.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The exact bound against every choice of sets there is, and against all policies of the same budget.
+// The exact bound compared with every possible choice of sets, and with all policies of the same budget.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -76,7 +76,7 @@ HeadRowsOf reduced(const Rows& rows, std::size_t first, std::size_t group, bool 
   return out;
 }
 
-/// Each KV head for itself, by what its query heads say together.
+/// Each KV head separately, by the combined rows of its query heads.
 TEST(OracleExact, IsTheBestOfEachStoredHead) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     Random random(seed, "oracle of heads");

@@ -1,4 +1,4 @@
-// What must hold of policies beside invariants_test.cpp: sizes and peaks to the token, what room for everything does,
+// Properties of policies in addition to invariants_test.cpp: exact sizes and peaks, the effect of room for everything,
 // order and equality of heads.
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ std::string window_text(const std::string& name, int window, int capacity) {
   return name + ":window=" + number(window) + ",capacity=" + number(capacity);
 }
 
-/// A budget of B attends B + 1 tokens; where room is made first it attends B, of the prompt too.
+/// With a budget of B a policy attends B + 1 tokens; if it makes room first, it attends B, also in the prompt.
 TEST(PolicyInvariant, PeaksAreThoseOfTheStepModel) {
   int exact = 0;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
@@ -54,7 +54,7 @@ TEST(PolicyInvariant, PeaksAreThoseOfTheStepModel) {
   EXPECT_GE(exact, 5 * static_cast<int>(kSeeds));
 }
 
-/// Of every policy that protects first or newest tokens, with a budget that holds them.
+/// For every policy that protects first or newest tokens, with a budget that holds them.
 TEST(PolicyInvariant, ProtectedTokensStay) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     const Draw d = draw(seed);
@@ -91,7 +91,7 @@ TEST(PolicyInvariant, ProtectedTokensStay) {
   }
 }
 
-/// Everything is kept, seen and read as the full cache has it, and takes its bytes, with metadata beside them.
+/// Checks that everything is kept, seen and read as in the full cache, and takes its bytes, plus metadata.
 void expect_full(const Recording& recording, const PolicyChoice& policy, std::int64_t prompt) {
   SCOPED_TRACE(policy.choice.to_string());
   const Outcome full = run_policy(recording, "full", prompt);
@@ -131,7 +131,7 @@ std::vector<std::string> roomy_policies(int tokens) {
                                "oracle-exact:budget=" + n,
                                "oracle-topk:k=" + n};
   for (const char* name : {"snapkv", "pyramidkv", "critical-kv"}) out.push_back(window_text(name, 2, tokens));
-  // Its code keeps all only where there is room for more: with as much as there is its rounding may lose a token.
+  // Its code keeps everything only if there is room for more: with exactly enough, rounding may lose a token.
   out.push_back(window_text("ada-kv", 2, tokens + 1));
   return out;
 }
@@ -150,7 +150,7 @@ TEST(PolicyInvariant, RoomForEverythingIsTheFullCache) {
                  std::to_string(tokens));
     for (const std::string& policy : roomy_policies(tokens))
       expect_full(recording, parse_policy(policy).value(), prompt);
-    // Heads that do not keep everything keep as much as there is.
+    // Heads that do not keep everything keep as many tokens as there are.
     const HeadTable table(2, std::vector<double>(static_cast<std::size_t>(heads), 0.5));
     const std::string ends = ",sink=1,recent=" + number(tokens);
     for (const std::string& text :
@@ -160,7 +160,7 @@ TEST(PolicyInvariant, RoomForEverythingIsTheFullCache) {
       if (text[0] == 'd') policy.tables.pop_back();
       expect_full(recording, policy, prompt);
     }
-    // These have no budget beyond the prompt: they keep the prompt, and after it Keyformer the same number.
+    // These have no budget beyond the prompt: they keep the prompt, and Keyformer keeps that number after it.
     const auto prompt_tokens = static_cast<std::size_t>(prompt);
     for (const Sets& sets : states_of(run_policy(recording, "keyformer:kv_percent=100", prompt)))
       for (const auto& set : sets) EXPECT_EQ(set.size(), prompt_tokens);
@@ -170,7 +170,7 @@ TEST(PolicyInvariant, RoomForEverythingIsTheFullCache) {
   }
 }
 
-/// SnapKV adds votes, Ada-KV takes their mean: with one KV head and no floor they are the same policy.
+/// SnapKV adds votes, Ada-KV takes their mean: with one KV head and no floor, they are the same policy.
 TEST(PolicyInvariant, SumsAndMeansOfVotesChooseAlike) {
   for (std::uint64_t seed = 1; seed <= 2 * kSeeds; ++seed) {
     Random random(seed, "sum and mean");
@@ -194,7 +194,7 @@ TEST(PolicyInvariant, SumsAndMeansOfVotesChooseAlike) {
   }
 }
 
-/// Policies in which nothing depends on the number of a head.
+/// Policies in which nothing depends on a head's number.
 std::vector<std::string> policies_of_heads(int budget, int prompt) {
   std::vector<std::string> out = all_bounded_policies(budget, prompt);
   std::erase_if(out, [](const std::string& policy) {
@@ -212,7 +212,7 @@ std::vector<std::string> policies_of_heads(int budget, int prompt) {
   return out;
 }
 
-/// The KV head that was the first is the last.
+/// Checks the result for exchanged KV heads: the first becomes the last.
 void expect_turned(const Outcome& one, const Outcome& two) {
   const std::vector<Sets> before = states_of(one);
   const std::vector<Sets> after = states_of(two);
@@ -294,8 +294,8 @@ TEST(PolicyInvariant, HeadsOfTensorsThatChangePlacesTakeTheirSetsAlong) {
   }
 }
 
-/// A policy that decides for a layer does not depend on the order of heads; means of two heads do not depend on their
-/// order.
+/// A policy that decides for a layer does not depend on the order of its heads, and means of two heads do not depend on
+/// the order of these heads.
 TEST(PolicyInvariant, LayersDoNotMindTheOrderOfTheirHeads) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     const Draw d = draw(seed);
@@ -309,7 +309,7 @@ TEST(PolicyInvariant, LayersDoNotMindTheOrderOfTheirHeads) {
   }
 }
 
-/// Of two query heads with the same rows mean and maximum are these rows; each by itself keeps the same.
+/// The mean and maximum of two query heads with equal rows are these rows, and each head alone keeps the same.
 TEST(PolicyInvariant, GroupsOfEqualHeadsAreOneHead) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     const Draw d = draw(seed);
@@ -331,7 +331,7 @@ TEST(PolicyInvariant, GroupsOfEqualHeadsAreOneHead) {
   }
 }
 
-/// A share of nothing is one token: as many are dropped as are added.
+/// The smallest share is one token: as many tokens are dropped as are added.
 TEST(PolicyInvariant, TheLeastShareDropsOneTokenAtATime) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     const Draw d = draw(seed);
@@ -343,7 +343,7 @@ TEST(PolicyInvariant, TheLeastShareDropsOneTokenAtATime) {
       for (const auto& set : states[i])
         EXPECT_EQ(static_cast<int>(set.size()), std::min(d.budget, d.prompt + static_cast<int>(i)))
             << "seed " << seed;
-    // So is every share by which n tokens are less than two.
+    // The same holds for every share at which fewer than two of n tokens are dropped.
     const std::string small = std::to_string(1.9 / std::max(d.prompt, d.budget + 1));
     EXPECT_EQ(states, states_of(run_policy(*recording, budget + small, d.prompt))) << "seed " << seed;
   }

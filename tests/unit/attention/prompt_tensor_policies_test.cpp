@@ -1,4 +1,4 @@
-// Policies that decide once by queries, values and weights of the model, against their definitions written out with
+// Policies that decide once by queries, values and weights of the model, compared with their definitions written with
 // whole matrices: Expected Attention, CriticalKV; and the rotation that they undo.
 #include <gtest/gtest.h>
 
@@ -40,7 +40,7 @@ double dot(const Vector& a, const Vector& b) {
   return sum;
 }
 
-/// What a position does to a vector of `size` elements.
+/// The rotation of a vector of `size` elements at a position.
 Matrix rotation(const Rotary& rotary, int size, double position) {
   Matrix out(static_cast<std::size_t>(size), Vector(static_cast<std::size_t>(size)));
   for (std::size_t i = 0; i < out.size(); ++i) out[i][i] = 1;
@@ -93,13 +93,13 @@ Vector token_of(const std::vector<float>& flat, std::int64_t token, std::int32_t
   return out;
 }
 
-/// Positions of the `count` best; first tokens before others.
+/// Positions of the `count` best tokens, after the first tokens, which come before others.
 std::vector<std::int32_t> best(const NaiveRow& score, int tokens, int count) {
   const auto kept = naive_best(score, naive_range(0, tokens), count);
   return {kept.begin(), kept.end()};
 }
 
-/// `max`: a group is reduced by its maximum, not by its mean.
+/// `max`: the rows of a group are combined by their maximum, not by their mean.
 NaiveRow expected_attention(const LayerTensors& all, std::int32_t kv, int prompt, int sink, int future,
                             double epsilon, bool max) {
   const std::int32_t group = all.query_heads / all.kv_heads;
@@ -111,7 +111,7 @@ NaiveRow expected_attention(const LayerTensors& all, std::int32_t kv, int prompt
     for (int t = sink; t < prompt; ++t) {
       Vector query = token_of(all.queries[static_cast<std::size_t>(h)], t, size);
       if (all.rotary) {
-        // The turn back: transposed, and twice the amplitude off what was turned.
+        // The inverse rotation: by the negative angle, with the inverse amplitude.
         Rotary back = *all.rotary;
         back.amplitude = 1 / all.rotary->amplitude;
         query = times(rotation(back, size, -at(t)), query);
@@ -159,7 +159,7 @@ NaiveRow expected_attention(const LayerTensors& all, std::int32_t kv, int prompt
   return out;
 }
 
-/// Every third time tokens are copies of others.
+/// In every third case, tokens are copies of others.
 TEST(ExpectedAttention, AgainstItsDefinition) {
   for (std::uint64_t seed = 1; seed <= 120; ++seed) {
     Random random(seed, "expected");
@@ -224,7 +224,7 @@ Vector row_of(const LayerTensors& all, std::int32_t head, int t) {
   return out;
 }
 
-/// Every third time tokens are copies of others.
+/// In every third case, tokens are copies of others.
 TEST(CriticalKv, AgainstItsDefinition) {
   int changed = 0;
   for (std::uint64_t seed = 1; seed <= 120; ++seed) {

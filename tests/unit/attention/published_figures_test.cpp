@@ -1,5 +1,5 @@
-// Figures of kvplan's founding notes and of papers' code that need no model run: those that follow from shapes and
-// schemes, and those that do not, which stay on record as such. Those of runs: tests/unit/study/notes_figures_test.cpp.
+// Figures of kvplan's design notes and of papers' code that need no model run: those that follow from shapes and
+// schemes, and those that do not, which are recorded here as such. For runs: tests/unit/study/notes_figures_test.cpp.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -54,7 +54,7 @@ TEST(FoundingNotes, MemoryOfATokenReproduces) {
   EXPECT_EQ(gib(32768, llama_70b), 80.0);  // "up to 80 GB"
 }
 
-/// "About 32 GB" for a model of 70 billion and 8192 tokens is none of its readings.
+/// "About 32 GB" for a model of 70 billion and 8192 tokens follows from no interpretation.
 TEST(FoundingNotes, ThirtyTwoGigabytesDoNotReproduce) {
   EXPECT_EQ(gib(8192, token_bytes(80, 64, 128)), 20.0);
   EXPECT_EQ(gib(8192, token_bytes(80, 8, 128)), 2.5);
@@ -67,18 +67,18 @@ TEST(FoundingNotes, ThirtyTwoGigabytesDoNotReproduce) {
     }
 }
 
-/// What the notes call 50 % and 30 % of the memory.
+/// The pyramids to which the notes give 50 % and 30 % of the memory.
 TEST(FoundingNotes, PyramidsKeepMoreThanTheNotesSay) {
   EXPECT_NEAR(mean_share("seed-pyramid-power:max_len=100000,alpha=0.5", 800, 1e5), 0.862, 0.001);
   EXPECT_NEAR(mean_share("seed-pyramid-power:max_len=100000,alpha=0.3", 800, 1e5), 0.921, 0.001);
   EXPECT_NEAR(mean_share("seed-pyramid-linear:max_len=100000,ratio=0.5", 80, 1e5), 0.75, 0.001);
   EXPECT_NEAR(mean_share("seed-pyramid-linear:max_len=100000,ratio=0.3", 80, 1e5), 0.65, 0.001);
-  // A mean of one half asks for these.
+  // A mean of one half needs these parameters.
   EXPECT_NEAR(mean_share("seed-pyramid-power:max_len=100000,alpha=0.5,beta=2.69", 800, 1e5), 0.5, 0.001);
   EXPECT_NEAR(mean_share("seed-pyramid-linear:max_len=100000,ratio=0,min_size=0", 80, 1e5), 0.5, 0.001);
 }
 
-/// None of the notes' formulas is near the notes' table at all of its layers.
+/// No formula in the notes is near the notes' table at all of its layers.
 TEST(FoundingNotes, NoFormulaYieldsTheTable) {
   const std::vector<double> table = retained("seed-pyramid-table:max_len=10000", 80, 1 << 20);
   const auto farthest = [&](const std::string& formula) {
@@ -114,7 +114,7 @@ TEST(PublishedAccounting, CacheSizesOfFlexGenLogs) {
   EXPECT_EQ(gib(264 * 1536, opt_30b), 519.75);
 }
 
-/// The logs' lines for 768 and 728 sequences of 544 tokens.
+/// The lines of the logs for 768 and 728 sequences of 544 tokens.
 TEST(PublishedAccounting, ShortSequencesOfFlexGenLogs) {
   const std::int64_t opt_30b = token_bytes(48, 56, 128);
   EXPECT_NEAR(gib(768 * 544, opt_30b), 535.5, 0.0005);

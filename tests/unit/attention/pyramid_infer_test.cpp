@@ -1,4 +1,4 @@
-// PyramidInfer once more, layer after layer, with sets and maps.
+// A second implementation of PyramidInfer, layer by layer, with sets and maps.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -65,8 +65,8 @@ std::set<int> entering(const std::vector<Rows>& model, std::size_t layer, int pr
   return entered;
 }
 
-/// With other ratios, from one that leaves out most to one that leaves out none; every second time each token has a
-/// twin of the same weights.
+/// With various ratios, from one that leaves out most tokens to one that leaves out none; in every second case each
+/// token has a twin with the same weights.
 TEST(PyramidInfer, AgainstItsDefinition) {
   int left_out = 0;
   int thinned = 0;
@@ -120,8 +120,8 @@ TEST(PyramidInfer, AgainstItsDefinition) {
   EXPECT_GT(thinned, 10);
 }
 
-/// What the policy stores of a prompt of 4096 tokens, in all layers. The number that leaves does not depend on rows,
-/// so each layer gets only its last row, with equal weights.
+/// The share of a prompt of 4096 tokens that the policy stores, over all layers. The number of dropped tokens does not
+/// depend on rows, so each layer gets only its last row, with equal weights.
 double kept_share(const std::string& ratio, std::int32_t layers) {
   constexpr std::int32_t kPrompt = 4096;
   const PolicyChoice policy = parse_policy("pyramidinfer:ratio=" + ratio).value();
@@ -141,8 +141,8 @@ double kept_share(const std::string& ratio, std::int32_t layers) {
   return kept / (static_cast<double>(layers) * kPrompt);
 }
 
-/// The files that are shipped for models of 32 and of 40 layers have a ratio of 0.9. The abstract's 46 % no ratio of
-/// the cosine reaches.
+/// The files that are shipped for models of 32 and of 40 layers have a ratio of 0.9. No ratio of the cosine gives the
+/// 46 % of the abstract.
 TEST(PyramidInfer, KeepsThePublishedShares) {
   EXPECT_NEAR(kept_share("0.9", 32), 0.766, 0.0005);
   EXPECT_NEAR(kept_share("0.9", 40), 0.727, 0.0005);
@@ -159,8 +159,8 @@ TEST(PyramidInfer, KeepsThePublishedShares) {
     }
 }
 
-/// The linear schedules of the public code become a constant 0.9 in every layer, which the policy here does not have:
-/// 44 % of 32 layers by that rule, and less than any ratio of the cosine keeps.
+/// The linear schedules of the public code become a constant 0.9 in every layer, which kvplan's policy does not have:
+/// that rule keeps 44 % in 32 layers, less than any ratio of the cosine.
 TEST(PyramidInfer, AConstantShareWouldKeepLess) {
   const double newest = 1 + std::floor(0.2 * 4096);
   double tokens = 4096;

@@ -43,7 +43,7 @@ class RecordedTensors final : public Recording {
                                                         std::int32_t layer) const override {
     return rows_from_tensors(layers_[static_cast<std::size_t>(layer)]);
   }
-  /// Of the first layer.
+  /// The tensors of the first layer.
   [[nodiscard]] const LayerTensors& tensors() const { return layers_[0]; }
   [[nodiscard]] Result<LayerTensors> tensors(std::int32_t /*sequence*/, std::int32_t layer) const override {
     return layers_[static_cast<std::size_t>(layer)];
@@ -80,7 +80,7 @@ inline LayerTensors random_tensors(Random& random, std::int32_t kv_heads, std::i
   return out;
 }
 
-/// Every element times `factor`.
+/// Multiplies every element by `factor`.
 inline void scale_tensors(float factor, LayerTensors& to) {
   for (auto* heads : {&to.queries, &to.keys, &to.values, &to.output_weights})
     for (auto& head : *heads)
@@ -101,7 +101,7 @@ inline void repeat_tokens(Random& random, std::int64_t distinct, LayerTensors& t
   }
 }
 
-/// Output weights of a layer of `hidden` elements.
+/// Adds the output weights of a layer with `hidden` elements.
 inline void add_output_weights(Random& random, std::int32_t hidden, LayerTensors& to) {
   to.hidden_size = hidden;
   for (std::int32_t h = 0; h < to.query_heads; ++h) {

@@ -1,4 +1,4 @@
-// Policies that decide by keys and values against their definitions, written out; and what they ask of a recording.
+// Policies that decide by keys and values, compared with their definitions; and what they need from a recording.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -27,7 +27,7 @@ double dot(const Vector& a, const Vector& b) {
   return sum;
 }
 
-/// What is scored: the residents of one KV head.
+/// The tokens that are scored: the residents of one KV head.
 struct Asked {
   std::vector<int> positions;
   Vectors keys;
@@ -103,7 +103,7 @@ Score lag_relative(std::size_t sink, std::size_t lag) {
         for (std::size_t j = 0; j < lag; ++j) {
           const double a = (keys[i] + values[i]) / 2;
           const double b = (keys[j] + values[j]) / 2;
-          // The two sides compute exponentials differently, so that only far apart is apart.
+          // The two sides compute exponentials differently, so only clear differences count.
           if (b < a - 1e-12 || (std::fabs(a - b) <= 1e-12 && j < i)) ++rank;
         }
         out[it.positions[begin + i]] = static_cast<double>(rank) / static_cast<double>(lag);
@@ -161,14 +161,14 @@ void compare(const std::string& name, const std::string& more, std::uint64_t see
 TEST(TensorPolicies, AgainstTheirDefinitions) {
   for (std::uint64_t seed = 1; seed <= 80; ++seed) {
     compare("knorm", "", seed, short_keys, seed % 2 == 0 ? Ties::kWholeNumbers : Ties::kNone);
-    // With copies of tokens, since elsewhere the two sides round differently.
+    // With copies of tokens, since otherwise the two sides round differently.
     const Ties ties = seed % 2 == 0 ? Ties::kCopies : Ties::kNone;
     compare("keydiff", "", seed, different_keys, ties);
     compare("lagkv", ",sink=2,lag=5", seed, lag_relative(2, 5), ties);
   }
 }
 
-/// The latest queries' softmax over older keys, pooled; less the softmax of mean cosines.
+/// The latest queries' softmax over older keys, pooled, minus the softmax of mean cosines.
 NaiveRow wanted_and_new(const LayerTensors& all, std::size_t head, const std::vector<int>& kept, int window,
                         int first_query, int reach, double lambda) {
   const auto group = static_cast<std::size_t>(all.query_heads / all.kv_heads);
@@ -236,7 +236,7 @@ TEST(TensorPolicies, RKvAgainstItsDefinition) {
     LayerTensors made = random_tensors(random, heads, group, tokens, false);
     const bool ties = seed > 60;
     if (ties) point_along_axes(random, made);
-    // Of one channel cosines are all 1 or -1: ties that rounding decides.
+    // With one channel, cosines are all 1 or -1: ties that rounding decides.
     if (made.key_size < 2 && !ties) continue;
     const RecordedTensors recording(std::move(made));
     const std::int64_t prompt = random.between(1, tokens);

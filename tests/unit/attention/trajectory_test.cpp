@@ -1,5 +1,5 @@
-// Trajectories say what a replay of the whole recording says, in any order of asking; positional ones are
-// known without any recording.
+// Trajectories equal a replay of the whole recording, in any order of requests; positional ones are known without any
+// recording.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -130,7 +130,7 @@ TEST(Trajectory, AskingInSmallStepsChangesNothing) {
   }
 }
 
-/// Rows of one layer that end with an error, as those of a file that broke off.
+/// Rows of one layer that end with an error, like those of a file that was cut off.
 class BreaksOff final : public Recording {
  public:
   BreaksOff(std::shared_ptr<const Recording> whole, std::int64_t good)
@@ -272,7 +272,7 @@ TEST(TrajectoryStore, SharesAndForgets) {
   EXPECT_EQ(first.value(), same.value());
   const auto other = store.get(recording, 0, 11, 299, h2o.value());
   EXPECT_NE(first.value(), other.value());
-  // Where tokens are placed does not change which are dropped.
+  // The placement of tokens does not change which tokens are dropped.
   EXPECT_EQ(first.value(), store.get(recording, 0, 10, 299, reuse.value()).value());
   EXPECT_EQ(store.size(), 2);
   const std::vector<std::int32_t> kept = first.value()->kept(0, 200);
@@ -286,7 +286,7 @@ TEST(TrajectoryStore, SharesAndForgets) {
   EXPECT_FALSE(store.get(recording, 1, 10, 299, h2o.value()).ok());
 }
 
-/// Unused trajectories never take more than the limit, whatever grows when.
+/// Unused trajectories never take more than the limit, in whatever order they grow.
 TEST(TrajectoryStore, CountsWhatItHolds) {
   Random random(10, "store");
   const auto recording = recording_of(random_layers(random, 2, 2, 300));
@@ -308,7 +308,7 @@ TEST(TrajectoryStore, CountsWhatItHolds) {
   }
   EXPECT_GE(largest, 3);
   EXPECT_LT(largest, 8);
-  // A longer one replaces the one in use, which does not change for its owners.
+  // A longer trajectory replaces the one in use, which does not change for its owners.
   TrajectoryStore small(1);
   const auto used = small.get(recording, 0, 10, 20, h2o);
   const std::int64_t short_bytes = used.value()->bytes();
@@ -346,13 +346,13 @@ TEST(TrajectoryStore, ThreadsShareOneComputation) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(different, 0);
   EXPECT_EQ(store.computations(), 2);
-  // A computation that stops leaves nothing half done, and the next one computes it.
+  // A computation that stops leaves nothing incomplete, and the next one computes the trajectory.
   EXPECT_FALSE(store.get(recording, 0, 21, 199, *policies.begin(), {}, [] { return true; }).ok());
   EXPECT_EQ(store.size(), 2);
   EXPECT_TRUE(store.get(recording, 0, 21, 199, *policies.begin()).ok());
 }
 
-/// A bound of a request sees the request's tokens alone: what it drops is what it drops on a recording that ends there.
+/// A bound sees only its request's tokens: it drops the same tokens as on a recording that ends there.
 TEST(TrajectoryStore, ForesightEndsWithTheRequest) {
   constexpr std::int64_t kPrompt = 20;
   for (const char* text : {"oracle-suffix:budget=8", "oracle-exact:budget=8", "h2o:hh=4,recent=4"}) {
@@ -382,12 +382,12 @@ TEST(TrajectoryStore, ForesightEndsWithTheRequest) {
       EXPECT_EQ(got.value(), store.get(recording, 0, kPrompt, last, policy).value());
     }
     EXPECT_EQ(store.size(), looks_ahead ? 6 : 1) << text;
-    // The case is one where the end matters: 10 states of each of 4 tracks.
+    // In this case the end matters: 10 states of each of 4 tracks.
     EXPECT_EQ(same_sets < 40, looks_ahead) << text;
   }
 }
 
-/// While a bound is computed, the stop function is called before it is shown a row, and while it solves.
+/// While a bound is computed, the stop function is called before the bound gets a row, and while it solves.
 TEST(Trajectory, BoundsStopInTheMiddle) {
   Random random(15, "stops");
   const auto recording = recording_of(random_layers(random, 1, 1, 400));
@@ -396,7 +396,7 @@ TEST(Trajectory, BoundsStopInTheMiddle) {
     const auto whole = make(recording, 100, text);
     ASSERT_TRUE(whole->advance(398, [&] { return ++asked < 0; }).ok());
     EXPECT_GT(asked, 300 + 399) << text;  // a row of each decode step, and each token
-    // 60 ways are looked for, each past more than 2^16 nodes.
+    // 60 paths are searched, each over more than 2^16 nodes.
     if (text == std::string("oracle-exact:budget=60")) {
       EXPECT_GT(asked, 300 + 399 + 120);
     }
@@ -405,7 +405,7 @@ TEST(Trajectory, BoundsStopInTheMiddle) {
       const Status stopped = make(recording, 100, text)->advance(398, [&] { return --left <= 0; });
       ASSERT_FALSE(stopped.ok());
       EXPECT_EQ(stopped.error().kind, ErrorKind::kInterrupted);
-      EXPECT_GE(left, -1) << text;  // nothing is done for long once the answer was yes
+      EXPECT_GE(left, -1) << text;  // little work is done after the answer was yes
     }
   }
 }
@@ -433,11 +433,11 @@ TEST(TrajectoryStore, TellsFilesOfOneNameApart) {
   auto policy = parse_policy("h2o:hh=4,recent=4").value();
   TrajectoryStore store(1 << 20);
   const auto first = store.get(recording, 0, 10, 59, policy).value();
-  policy.tables = {{{1.0}}};  // what a file of the same name has come to say
+  policy.tables = {{{1.0}}};  // the new content of a file with the same name
   EXPECT_NE(store.get(recording, 0, 10, 59, policy).value(), first);
 }
 
-/// What asks for nothing that was recorded keeps the same on a model's shape alone, and what asks is refused there.
+/// Policies that need nothing recorded keep the same tokens on the model's shape alone; others are refused there.
 TEST(Trajectory, IsOfAShapeWherePoliciesAskForNoAttention) {
   Random random(3, "shape");
   const auto recording = recording_of(random_layers(random, 2, 4, 90));

@@ -1,5 +1,5 @@
-// Policies that weigh attention by values, against their definitions on queries, keys and values: the bounds with
-// weights=output, and the founding notes' selection.
+// Policies that weight attention by values, compared with their definitions on queries, keys and values: the bounds
+// with weights=output, and the selection of the design notes.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,7 +12,7 @@
 namespace kvplan::attention {
 namespace {
 
-/// Tensors with what the definitions ask of them.
+/// Tensors, with the quantities that the definitions need.
 class Case {
  public:
   Case(Random& random, int most_tokens)
@@ -35,7 +35,7 @@ class Case {
       sum += value(head, token, c) * value(head, token, c);
     return std::sqrt(sum);
   }
-  /// Of the query heads of a KV head, one weight for each of `among`: each head's softmax over them all, reduced.
+  /// For the query heads of a KV head, one weight for each of `among`: each head's softmax over all of them, combined.
   [[nodiscard]] NaiveRow row(int head, int t, const std::set<int>& among) const {
     const LayerTensors& all = recording.tensors();
     NaiveRow out;
@@ -58,7 +58,7 @@ class Case {
     }
     return out;
   }
-  /// The recorded row of a query times the lengths of values.
+  /// The recorded row of a query times the norms of values.
   [[nodiscard]] NaiveRow output_row(int head, int t) const {
     NaiveRow out = row(head, t, naive_range(0, t + 1));
     for (auto& [p, each] : out) each *= length(head, p);
@@ -70,7 +70,7 @@ class Case {
   RecordedTensors recording;
 };
 
-/// What stays after token t, of what is there then.
+/// The tokens that stay after token t, out of those present then.
 using Stay = std::function<std::set<int>(int head, int t, const std::set<int>& kept)>;
 
 void expect_sets(const Case& it, const Outcome& found, const Stay& stay) {
@@ -189,7 +189,7 @@ TEST(OutputOracles, ExactIsTheBestOfAllSequencesOfSets) {
   EXPECT_GT(better, 10) << "the bound of attention is another";
 }
 
-/// Where lengths of values are recorded, and no values.
+/// For recordings with norms of values but without values.
 TEST(OutputOracles, LengthsAlone) {
   Random random(1, "lengths");
   LayerTensors tensors = random_tensors(random, 1, 1, 20, false);

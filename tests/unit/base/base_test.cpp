@@ -1,4 +1,4 @@
-// Units, random streams, JSON text and suggestions: each against a value worked out by hand or a second way.
+// Units, random streams, JSON text and suggestions, each compared with a value worked out by hand or a second way.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -58,7 +58,7 @@ TEST(JsonWriter, DigitsStayAsTheyWereGiven) {
   for (const char* same :
        {"0", "12", "0.5", "1e-3", "989e12", "-2.50", "1E+9", "0.1000000000000000055511151231"})
     EXPECT_EQ(written(same), std::string(same) + "\n");
-  // What JSON does not take.
+  // Forms that JSON does not accept.
   EXPECT_EQ(written(".5"), "0.5\n");
   EXPECT_EQ(written("-.5e1"), "-0.5e1\n");
   EXPECT_EQ(written("5."), "5\n");

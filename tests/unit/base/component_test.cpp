@@ -53,9 +53,9 @@ TEST(Component, CommasInQuotesAndBrackets) {
   EXPECT_EQ(texts("expr:score=\"a, b\",file=f"), "a, b | f");
   EXPECT_EQ(texts("expr:score=max(a,b),file=f"), "max(a,b) | f");
   EXPECT_EQ(texts("expr:score=[[1,2],[3]]"), "[[1,2],[3]] | none");
-  EXPECT_EQ(texts("expr:score=a(b,file=f"), "a(b | f");  // it does not close
+  EXPECT_EQ(texts("expr:score=a(b,file=f"), "a(b | f");  // the parenthesis does not close
   EXPECT_EQ(texts("expr:score=x\",file=f"), "x\" | f");
-  // What is written out is read back.
+  // A written text is read back.
   const auto parsed = parse_component("expr:score=\"a, b\"", "eviction", kOne);
   ASSERT_TRUE(parsed.ok());
   EXPECT_EQ(parsed.value().to_string(), "expr:score=\"a, b\",file=none");

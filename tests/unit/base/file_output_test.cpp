@@ -1,4 +1,4 @@
-// Files that appear whole or not at all, however the process ends.
+// Files appear complete or not at all, however the process ends.
 #include "simulator/base/file_output.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ TEST(FileOutput, AppearsWholeOnCommitAndNotBefore) {
       ASSERT_TRUE(output->write("new").ok());
       EXPECT_EQ(test::read_file(path), "old");
     }
-    EXPECT_EQ(folder.listing(), "out.txt");  // not committed: nothing is left and the old file stays
+    EXPECT_EQ(folder.listing(), "out.txt");  // not committed: no new file remains, and the old one stays
     EXPECT_EQ(test::read_file(path), "old");
     for (const char* name : {"out.txt", "new.txt"}) {
       const auto output = std::move(create_file_output(folder.file(name), kind)).value();
@@ -33,7 +33,7 @@ TEST(FileOutput, AppearsWholeOnCommitAndNotBefore) {
       EXPECT_EQ(test::read_file(folder.file(name)), std::string(1 << 20, 'n'));
     }
     EXPECT_EQ(folder.listing(), "new.txt out.txt");
-    // A new file has the mode that the mask leaves, whichever way it came.
+    // A new file has the mode that the mask leaves, however it was created.
     const mode_t mask = ::umask(0);
     ::umask(mask);
     struct stat status {};
@@ -42,7 +42,7 @@ TEST(FileOutput, AppearsWholeOnCommitAndNotBefore) {
   }
 }
 
-/// What a process leaves in the folder that is killed while it writes `name` there.
+/// The files in the folder after a process was killed while it wrote `name` there.
 std::string left_by_a_kill(const test::TemporaryFolder& folder, const char* name, Temporary kind) {
   const pid_t child = ::fork();
   if (child == 0) {

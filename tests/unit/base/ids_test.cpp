@@ -1,4 +1,4 @@
-// What ids refuse at compile time, and how they become numbers.
+// Expressions with ids that do not compile, and how ids become numbers.
 #include "simulator/base/ids.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 namespace kvplan {
 namespace {
 
-/// Can `id + 1`, `id < 1` or `id == 1` be compiled? Can an id be an index of an array by itself?
+/// True if `id + 1`, `id < 1` or `id == 1` can be compiled, or if an id can be used as an index of an array.
 template <class T>
 concept HasArithmetic = requires(T id) {
   id + 1;
@@ -51,7 +51,7 @@ constexpr bool behaves_as_id() {
 }
 static_assert(behaves_as_id<RequestId>() && behaves_as_id<BlockId>() && behaves_as_id<core::Slot>());
 
-/// Each type with each other one: neither converts, nor compares.
+/// Each type with each other type: neither converts to the other, nor can they be compared.
 template <class A, class B>
 constexpr bool kApart = !std::is_convertible_v<A, B> && !std::is_convertible_v<B, A> && !Compares<A, B>;
 enum class Stranger : std::int32_t {};

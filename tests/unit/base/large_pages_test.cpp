@@ -11,16 +11,16 @@ namespace {
 TEST(LargePages, RoomGrowsAndTheContentStays) {
   std::vector<int> column{1, 2, 3};
   make_room(column, 2);
-  EXPECT_EQ(column.capacity(), 3U);  // there was room
+  EXPECT_EQ(column.capacity(), 3U);  // there was enough capacity
   make_room(column, 4);
   EXPECT_EQ(column.capacity(), 6U);  // doubled
   make_room(column, 10, 25);
-  EXPECT_EQ(column.capacity(), 25U);  // what is likely
+  EXPECT_EQ(column.capacity(), 25U);  // the likely size
   make_room(column, 30, 5);
-  EXPECT_EQ(column.capacity(), 50U);  // a likely size that was too small is none
+  EXPECT_EQ(column.capacity(), 50U);  // a likely size that was too small is not used
   constexpr std::size_t kOnItsWord = kLikelyRoomBytes / sizeof(int);
   make_room(column, 60, std::size_t{1} << 40);
-  EXPECT_EQ(column.capacity(), kOnItsWord);  // never touched, so it costs nothing
+  EXPECT_EQ(column.capacity(), kOnItsWord);  // memory that is not touched costs nothing
   make_room(column, kOnItsWord + 1, std::size_t{1} << 40);
   EXPECT_EQ(column.capacity(), 4 * (kOnItsWord + 1));  // but not more than four times
   EXPECT_EQ(column, (std::vector<int>{1, 2, 3}));

@@ -1,4 +1,4 @@
-// Numbers as users write them: what is refused, and in which words.
+// Numbers as users write them: which ones are refused, and the error texts.
 #include "simulator/base/number_input.h"
 
 #include <gtest/gtest.h>

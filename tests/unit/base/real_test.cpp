@@ -1,4 +1,4 @@
-// Our own elementary functions compared with those of the C library, which are right to about a unit in the last
+// kvplan's elementary functions compared with those of the C library, which are exact to about a unit in the last
 // place.
 #include "simulator/base/real.h"
 

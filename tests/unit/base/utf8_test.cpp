@@ -1,4 +1,4 @@
-// Text of files on its way to a terminal.
+// Text of files that is printed on a terminal.
 #include "simulator/base/utf8.h"
 
 #include <gtest/gtest.h>

@@ -19,7 +19,7 @@ std::size_t count_of(const std::string& text, const std::string& part) {
   return found;
 }
 
-/// Of a table that is wrapped to the width of a terminal.
+/// The text of a table that is wrapped to the width of a terminal, in one line.
 std::string in_one_line(const std::string& text) {
   std::string out;
   for (const char c : text) {

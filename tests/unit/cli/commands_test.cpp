@@ -1,4 +1,4 @@
-// Words that are commands, and words that are none.
+// Words that are commands, and words that are not.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ TEST(Commands, HelpIsWhatTheOptionPrints) {
   }
 }
 
-/// Help shows required parameters in the form in which they are typed.
+/// Help shows required parameters as they are typed.
 TEST(Commands, HelpWritesParametersAsTheyAreTyped) {
   std::string help = run_kvplan("evict --help").out;
   std::replace(help.begin(), help.end(), '\n', ' ');
@@ -46,8 +46,8 @@ TEST(Commands, UnknownOnesSayWhatThereIs) {
   EXPECT_EQ(run_kvplan("help rnu").exit_code, 2);
 }
 
-/// Issue 44: an unknown option's value was taken for an argument too many, which the line blamed; of several the line
-/// named the last first.
+/// A former error: the value of an unknown option was reported as a surplus argument; and of several surplus arguments,
+/// the last was named first.
 TEST(Commands, ArgumentsThatNothingTakesAreNamedInOrder) {
   const auto said = [](const std::string& arguments) {
     const Outcome ended = run_kvplan(arguments);
@@ -60,11 +60,11 @@ TEST(Commands, ArgumentsThatNothingTakesAreNamedInOrder) {
   EXPECT_EQ(said("run T --one --two=3 --json - --four"), begin + "--one --two=3 --four (see --help)\n");
   EXPECT_EQ(said("run T --jsn -"), begin + "--jsn -; did you mean --json? (see --help)\n");
   EXPECT_EQ(said("run T -x"), "kvplan: The following argument was not expected: -x (see --help)\n");
-  // A value may look like an option, and behind -- nothing is one.
+  // A value may look like an option; after --, it is a value.
   EXPECT_EQ(said("run --json --one -- --two").find("not expected"), std::string::npos);
 }
 
-/// The surplus word alone would not say what is wrong.
+/// An error that names only the surplus word would not say what is wrong.
 TEST(Commands, AValueStandsRightBehindItsEqualsSign) {
   const auto said = [](const std::string& arguments) {
     const Outcome ended = run_kvplan(arguments);

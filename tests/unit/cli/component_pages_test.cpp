@@ -1,4 +1,4 @@
-// The pages of simulator/docs/components are what the program makes of its descriptors.
+// The pages of simulator/docs/components are those that the program makes from its descriptors.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -1,6 +1,6 @@
-// Ctrl-C ends a command with exit code 3 also while it waits for its output to be read or its input to be written,
-// and a command that runs out of time leaves no file. An ignored SIGHUP has no effect; a closed standard stream is
-// not used as an output.
+// Ctrl-C ends a command with exit code 3, also while it waits for its output to be read or its input to be written; a
+// command that is killed after a time limit leaves no file. An ignored SIGHUP has no effect; a closed standard stream
+// is not used as an output.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -22,7 +22,7 @@ using traces::testing::write_file;
 pid_t start(const TemporaryFolder& folder, int out, std::vector<std::string> arguments) {
   const pid_t child = ::fork();
   if (child != 0) return child;
-  ::alarm(60);  // should it not stop
+  ::alarm(60);  // in case it does not end
   const int err = ::open(folder.file("err").c_str(), O_WRONLY | O_CREAT, 0600);
   ::dup2(out, STDOUT_FILENO);
   ::dup2(err, STDERR_FILENO);
@@ -54,7 +54,7 @@ TEST(Interrupt, EndsAWriteWithoutAReader) {
                              "--blocks", "90", "--csv", "-"});
   ::close(ends[1]);
   char first = 0;
-  ASSERT_EQ(::read(ends[0], &first, 1), 1);  // the rest does not fit the pipe
+  ASSERT_EQ(::read(ends[0], &first, 1), 1);  // the rest does not fit into the pipe
   ASSERT_EQ(::kill(child, SIGINT), 0);
   expect_interrupted(child, folder);
   ::close(ends[0]);
@@ -75,7 +75,7 @@ TEST(Interrupt, EndsAReadWithoutAWriter) {
   ::close(null);
 }
 
-/// As nohup starts it; and as a script starts what it puts in the background, where SIGINT is ignored.
+/// As nohup starts it; and as a script starts background processes, in which SIGINT is ignored.
 TEST(Interrupt, AHangUpThatIsIgnoredStaysSo) {
   const TemporaryFolder folder;
   ASSERT_EQ(::mkfifo(folder.file("t.csv").c_str(), 0600), 0);
@@ -112,7 +112,7 @@ TEST(ClosedStreams, AreNotTakenForOutputs) {
   const std::string run = kvplan + "run " + trace + " --json ";
   ASSERT_EQ(exit_code(run + folder.file("whole") + " >" + folder.file("text")), 0);
   const std::string whole = read_file(folder.file("whole"));
-  // The text cannot be written, which is said; the report is whole.
+  // The text cannot be written, which is reported; the report is complete.
   EXPECT_EQ(exit_code(run + folder.file("o") + " >&- 2>" + folder.file("err")), 2);
   EXPECT_EQ(read_file(folder.file("o")), whole);
   EXPECT_NE(read_file(folder.file("err")).find("standard output: cannot write"), std::string::npos);

@@ -1,5 +1,5 @@
-// Every numeric option of every command refuses the same texts, in one line that names the option and says
-// what was expected.
+// Every numeric option of every command refuses the same texts, in one line with the option and what was
+// expected.
 #include <gtest/gtest.h>
 
 #include "tests/unit/traces/support.h"

@@ -1,4 +1,4 @@
-// No command writes over what it reads, and no two outputs are one file.
+// No command overwrites a file that it reads, and no two outputs are one file.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -37,7 +37,7 @@ TEST(Outputs, AllAppearOrNone) {
     ASSERT_NE(json / 4096, html / 4096);
     struct rlimit before {};
     ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
-    const auto old = std::signal(SIGXFSZ, SIG_IGN);  // kept by the programs that are started
+    const auto old = std::signal(SIGXFSZ, SIG_IGN);  // inherited by the programs that are started
     const struct rlimit limit { (json + html) / 2, before.rlim_max };
     ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
     const Outcome outcome = run(command);
@@ -65,7 +65,7 @@ class OverInputs : public ::testing::Test {
     listing_ = folder_.listing();
   }
   [[nodiscard]] std::string at(const std::string& name) const { return folder_.file(name); }
-  /// `arguments` with every name of a file after an @ in the folder.
+  /// `arguments`, in which every file name after an @ is one of the folder.
   void expect_refused(std::string arguments, const std::string& output, const std::string& message) {
     for (std::size_t mark = 0; (mark = arguments.find('@')) != std::string::npos;)
       arguments.replace(mark, 1, folder_.path() + "/");
@@ -84,7 +84,7 @@ class OverInputs : public ::testing::Test {
   std::vector<std::string> inputs_;
 };
 
-/// What reads them, kvplan-validate, reads them as they are.
+/// kvplan-validate, which reads event logs, does not decompress files.
 TEST_F(OverInputs, EventLogsAreCompressedInsideOnly) {
   for (const std::string ending : {".gz", ".zst"})
     expect_refused("run @t.csv --events @log.kve" + ending, "log.kve" + ending,
@@ -141,7 +141,7 @@ TEST_F(OverInputs, EveryCommandRefuses) {
       "b.kva");
 }
 
-/// Issue 44: files that a value names, and files that an input names.
+/// A former error: outputs must not overwrite files that a value names, or files that an input names.
 TEST_F(OverInputs, WhateverNamesTheInput) {
   const std::string why = "expected a different file: this one is the input and would be overwritten";
   const auto refused = [&](const std::string& arguments, const std::string& output) {

@@ -1,5 +1,5 @@
-// The line of progress, on a pseudo terminal: what is slow is held up by a pipe that the test does not read or
-// fill, so that no time is measured.
+// The progress line, on a pseudo terminal. Slow work is simulated by a pipe that the test does not read or fill, so no
+// time is measured.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -38,7 +38,7 @@ class Terminal {
     if (slave_ >= 0) ::close(slave_);
     slave_ = -1;
   }
-  /// Reads until all that was written matches, or until the writer has closed.
+  /// Reads until the text so far matches, or until the writer has closed.
   bool wait_for(const std::string& pattern) {
     const std::regex regex(pattern);
     while (!std::regex_search(text_, regex))
@@ -67,7 +67,7 @@ class Terminal {
 pid_t start(int error, std::vector<std::string> arguments) {
   const pid_t child = ::fork();
   if (child != 0) return child;
-  ::alarm(60);  // should it not end
+  ::alarm(60);  // in case it does not end
   ::dup2(error, STDERR_FILENO);
   arguments.insert(arguments.begin(), "kvplan");
   std::vector<char*> argv;
@@ -112,7 +112,7 @@ TEST(Progress, OfReadingIsInBytesOnTheDisk) {
         start(file, {"trace", "convert", folder.file(name), "-o", folder.file("quiet.csv")});
     terminal.close_slave();
     ::close(file);
-    // The first piece does not fit the pipe: some of the input is read, not all.
+    // The first piece does not fit into the pipe: a part of the input is read.
     const int out = ::open(folder.file("out.csv").c_str(), O_RDONLY | O_CLOEXEC);
     const int quiet = ::open(folder.file("quiet.csv").c_str(), O_RDONLY | O_CLOEXEC);
     const auto bytes = static_cast<double>(std::filesystem::file_size(folder.file(name)));

@@ -1,4 +1,4 @@
-// Whatever prints says so where it cannot: one line, exit code 2.
+// Every command that cannot print says so: one line, exit code 2.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -1,5 +1,5 @@
-// Formats that store several layers together: against slow second implementations on random layers, by hand, and on
-// recordings of several layers through the evaluation.
+// Formats that store several layers together: compared with slow second implementations on random layers, by hand, and
+// on recordings of several layers through the evaluation.
 #include <gtest/gtest.h>
 
 #include "simulator/formats/evaluation.h"
@@ -15,7 +15,7 @@ double length_of(const Vector& x) {
   return static_cast<double>(std::sqrt(sum));
 }
 
-/// By the library's functions in long doubles.
+/// Computed with the library's functions in long doubles.
 double angle_of(const Vector& a, const Vector& b) {
   long double product = 0;
   for (std::size_t c = 0; c < a.size(); ++c) product += static_cast<long double>(a[c]) * b[c];
@@ -44,7 +44,7 @@ Vector merged(const Vector& lower, const Vector& upper, const Vector& own, doubl
 struct Pair {
   Shape shape;
   Layer lower;  ///< its own heads first, then those of the upper layer
-  Layer upper;  ///< the other way round
+  Layer upper;  ///< the upper layer's own heads first
 };
 
 Pair random_pair(Random& random, std::int64_t tokens) {
@@ -103,7 +103,7 @@ TEST(FormatMiniCache, BothLayersComeBackAsTheDefinitionSays) {
           const auto at = static_cast<std::size_t>(i);
           const auto index = static_cast<std::int32_t>(i);
           bool kept = i >= prompt;
-          // Angles that are equal to others, or to a threshold, but for rounding may be kept or not.
+          // Angles that differ from others, or from a threshold, only by rounding may be kept or not.
           bool tie = false;
           const auto close = [](double x, double y) { return std::fabs(x - y) < 1e-7; };
           if (!kept && rule == "share") {
@@ -145,7 +145,7 @@ TEST(FormatMiniCache, BothLayersComeBackAsTheDefinitionSays) {
   }
 }
 
-/// Opposite, parallel and empty vectors have no arc; everything stays finite and as long as it was.
+/// Opposite, parallel and zero vectors have no arc between them; all numbers stay finite, and lengths are kept.
 TEST(FormatMiniCache, VectorsWithoutAnArc) {
   const Shape shape{.query_heads = 1, .kv_heads = 1, .key_size = 2, .value_size = 2};
   Random random(1);
@@ -168,9 +168,9 @@ TEST(FormatMiniCache, VectorsWithoutAnArc) {
   EXPECT_GT(length_of(at(4)), 65504 * 0.999);
 }
 
-/// A pair of layers stores 3/4 of the elements. In 4 bits with a pair of 2 bytes for each vector of 128 that is the
-/// paper's 5.02. The lengths that each layer keeps are left out of it: with them it is 4.92, since they stay as they
-/// are, and would be 4.99 if they shrank like elements.
+/// A pair of layers stores 3/4 of the elements. In 4 bits, with a pair of 2 bytes for each vector of 128, that is the
+/// paper's 5.02, which leaves out the lengths that each layer keeps. With them it is 4.92, since they do not shrink; it
+/// would be 4.99 if they shrank like elements.
 TEST(FormatMiniCache, RatiosOfThePaper) {
   const Shape shape{.query_heads = 32, .kv_heads = 32, .key_size = 128, .value_size = 128};
   std::int64_t lengths = 0;
@@ -250,8 +250,8 @@ Result<Evaluation> evaluated(const std::string& format, std::int32_t layer, cons
   return evaluate(*kSample, request, []() -> Status { return Done{}; });
 }
 
-/// On the bundled recording of six layers: an interpolation at an end is the layer itself, so nothing is lost there but
-/// by rounding; what reads another layer's cache is far off in a model that was not trained for it.
+/// On the bundled recording of six layers: an interpolation at an end is the layer itself, so it only loses by
+/// rounding; reading another layer's cache gives large errors in a model that was not trained for it.
 TEST(SampleAcrossLayers, WhatMergingLoses) {
   const auto error = [](const Result<Evaluation>& found) {
     return found.value().summary.mean_output_error.value();

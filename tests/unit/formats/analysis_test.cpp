@@ -17,7 +17,7 @@ using traces::testing::run_kvplan;
 
 const std::string kGolden = std::string(KVPLAN_SOURCE_DIR) + "/tests/golden/formats/";
 
-/// Every number of `golden` is in `found`.
+/// Checks that every number of `golden` is in `found`.
 void expect_holds(dom::element found, dom::element golden, const std::string& where) {
   if (golden.is_object()) {
     for (const auto& [key, value] : dom::object(golden)) {
@@ -104,7 +104,7 @@ TEST(FormatAnalysis, SpectrumOfASmallMatrix) {
   EXPECT_NEAR(found.spectrum.stable_rank, 1.125, 1e-12);
   EXPECT_EQ(found.spectrum.effective_rank, 1);
   EXPECT_EQ(tensor_spectrum(m, 2, 0.8890).spectrum.effective_rank, 2);
-  // Half of the columns are one: its error is 1.41421 of all, which are the root of 18.
+  // Half of the columns is one: its error is 1.41421 of the whole norm, the root of 18.
   EXPECT_EQ(found.tails.back().rank, 1);
   EXPECT_NEAR(found.tails.back().relative * std::sqrt(18.0), 1.41421, 5e-6);
 }

@@ -1,4 +1,4 @@
-// kvplan format: inputs of both kinds, evictions, and what is refused, in one line that names the field.
+// kvplan format: inputs of both kinds, eviction, and what is refused, in one line that names the field.
 #include <gtest/gtest.h>
 #include <simdjson.h>
 
@@ -32,7 +32,7 @@ class Files {
     values = sample.values;
     kva = io::kva_of(sample, io::Codec::kZstd);
   }
-  /// Writes all of them; returns the path of the JSON.
+  /// Writes all files; returns the path of the JSON.
   std::string write(const std::string& more = "") const {
     tensor("q", queries);
     tensor("k", keys);
@@ -56,7 +56,7 @@ class Files {
   const TemporaryFolder& folder_;
 };
 
-/// A pyramid's budget, H2O's scores, INT8: what stays in each layer is what `kvplan evict` keeps of it by that budget.
+/// A pyramid's budget, H2O's scores, INT8: each layer keeps what `kvplan evict` keeps of it with that budget.
 TEST(FormatCommand, ABudgetOfAllLayersComesFirst) {
   const std::string sample = std::string(KVPLAN_SOURCE_DIR) + "/traces/samples/tiny_llama.kva";
   const std::string budget = " --prefill 60 --budget pyramidkv:capacity=24,window=8,beta=6 --json - --layer ";
@@ -84,7 +84,7 @@ TEST(FormatCommand, ABudgetOfAllLayersComesFirst) {
             "kvplan: --budget: expected a policy with a parameter for its number of tokens (--evict)\n");
 }
 
-/// kvplan evict --format: what kvplan evict and kvplan format --evict say of the same tokens, in one.
+/// kvplan evict --format gives the results of kvplan evict and kvplan format --evict for the same tokens, in one.
 TEST(FormatCommand, EvictStoresWhatStaysInAFormat) {
   const std::string sample = std::string(KVPLAN_SOURCE_DIR) + "/traces/samples/tiny_llama.kva --prefill 60 ";
   const std::string policy = "h2o:hh=20,recent=8";
@@ -129,7 +129,7 @@ TEST(FormatCommand, EvictStoresWhatStaysInAFormat) {
   EXPECT_NEAR(double(all["summary"]["mean_output_error"]), error / 6, 1e-12);
   EXPECT_EQ(double(all["summary"]["max_output_error"]), most);
 
-  // A policy that keeps everything, and people's tables.
+  // A policy that keeps everything, and tables for people.
   const dom::element whole = parsed(a, "evict " + sample + "--policy full --format int-token");
   const dom::element alone = parsed(b, "format " + sample + "--format int-token");
   EXPECT_EQ(simdjson::minify(whole["format"]["summary"]), simdjson::minify(alone["summary"]));
@@ -199,8 +199,8 @@ TEST(FormatCommand, SaysWhatItDid) {
   EXPECT_NE(help.out.find("kivi:bits=2,group=32,residual=128"), std::string::npos);
 }
 
-/// One cluster for the values of both heads gives non-zero values where a head had only zeros: relative to that, an
-/// error is not a number, in the text as in the JSON.
+/// One cluster for the values of both heads gives nonzero values where a head had only zeros: relative to these, an
+/// error is not a number, in the text and in the JSON.
 TEST(FormatCommand, AnErrorRelativeToNothingIsNoNumber) {
   const TemporaryFolder folder;
   Files files(folder);
@@ -221,7 +221,7 @@ TEST(FormatCommand, AnErrorRelativeToNothingIsNoNumber) {
   EXPECT_EQ(text.out[text.out.find('\n', row) - 1], '-') << text.out;
 }
 
-/// With a policy that keeps dropping, a format that encodes when it appends stores what the policy keeps.
+/// With a policy that drops tokens while decoding, a format that encodes when it appends stores the policy's tokens.
 TEST(FormatCommand, FollowsAPolicyThatDropsWhileDecoding) {
   const std::string input = kInputs + "A.json";
   const std::string policy = "h2o:hh=10,recent=14";
@@ -253,7 +253,7 @@ constexpr const char* kConfig =
     R"({"model_type":"llama","num_hidden_layers":1,"num_attention_heads":4,"num_key_value_heads":2,)"
     R"("head_dim":32,"hidden_size":128,"intermediate_size":256,"vocab_size":100,"torch_dtype":"float16"})";
 
-/// A short name takes the bytes of `kvplan bytes`, except for the scales stored separately.
+/// For a short name, the bytes are those of `kvplan bytes`, except for the separately stored scales.
 TEST(FormatCommand, ShortNamesTakeTheBytesOfKvplanBytes) {
   const TemporaryFolder folder;
   write_file(folder.file("config.json"), kConfig);
@@ -272,8 +272,8 @@ TEST(FormatCommand, ShortNamesTakeTheBytesOfKvplanBytes) {
   }
 }
 
-/// Bytes from lengths equal the count of encoding: in every region, with a policy that cuts the prompt or one that
-/// keeps dropping.
+/// Bytes from lengths equal the bytes counted while encoding: in every region, with a policy that drops prompt tokens
+/// or one that drops tokens while decoding.
 TEST(FormatCommand, CodecsTakeTheBytesOfKvplanBytes) {
   const TemporaryFolder folder;
   write_file(folder.file("config.json"), kConfig);
@@ -312,7 +312,7 @@ TEST(FormatCommand, CodecsTakeTheBytesOfKvplanBytes) {
   }
 }
 
-/// Exit code 2, one line, with these words.
+/// Checks for exit code 2 and one line with these words.
 void expect_refused(const std::string& arguments, const std::vector<std::string>& words) {
   const auto ran = run_kvplan(arguments);
   EXPECT_EQ(ran.exit_code, 2) << arguments;

@@ -1,4 +1,4 @@
-// What is true of every format of the catalogue; a new one joins by being in it, with parameters for small layers.
+// Properties of every format in the catalogue; a new format is tested by being in it, with parameters for small layers.
 #include <gtest/gtest.h>
 #include <algorithm>
 #include <set>
@@ -11,7 +11,7 @@
 namespace kvplan::formats::test {
 namespace {
 
-/// Parameters that do something on layers of a few dozen tokens.
+/// Parameters that have an effect on layers of a few dozen tokens.
 const std::map<std::string, std::vector<std::string>>& small_params() {
   static const std::map<std::string, std::vector<std::string>> kParams{
       {"full", {""}},
@@ -68,7 +68,7 @@ TEST(FormatCatalogue, EveryMemberIsTestedHere) {
   EXPECT_EQ(names.size(), small_params().size());
 }
 
-/// As results mark them, and as runs count them.
+/// Regions count as metadata as results mark them, and as runs count them.
 TEST(FormatRegions, MetadataAreThoseThatAreMarked) {
   Regions bytes;
   std::int64_t marked = 0, all = 0, one = 1;
@@ -118,7 +118,7 @@ class FormatConformance : public testing::TestWithParam<std::string> {
           }
           if (plane.block(i) != Plane::kExact) continue;
           ++exact;
-          // Whatever was merged into stays as exact as elements of 2 bytes are.
+          // Tokens into which others were merged are still as exact as elements of 2 bytes.
           if (plane.version(i) > 0) continue;
           const Vector& recorded = layer.side(side)[static_cast<std::size_t>(h)][position];
           ASSERT_TRUE(std::equal(recorded.begin(), recorded.end(), plane.stored(i).begin()));
@@ -137,7 +137,7 @@ class FormatConformance : public testing::TestWithParam<std::string> {
     }
   }
 
-  /// Every number that is decoded differently was written.
+  /// Checks that every token with new decoded numbers has a new version.
   static void check_versions(const Snapshot& before, const Snapshot& after) {
     for (const auto& [key, seen] : before) {
       const auto now = after.find(key);
@@ -149,8 +149,8 @@ class FormatConformance : public testing::TestWithParam<std::string> {
     }
   }
 
-  /// Some tokens of each head go, the others stay as they are unless what goes is merged into them, and no region
-  /// grows.
+  /// Drops some tokens of each head. The others stay unchanged unless dropped tokens are merged into them, and no
+  /// region grows.
   static void drop_some(Random& random, Codec& codec, bool merges) {
     const Snapshot before = snapshot(codec);
     const std::array<Regions, 2> bytes{codec.regions(Side::kKeys), codec.regions(Side::kValues)};

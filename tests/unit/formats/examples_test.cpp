@@ -1,5 +1,5 @@
-// Examples small enough to check by hand: codes, decoded numbers, and what stays exact. They were worked out on
-// paper, independently of this program.
+// Examples small enough to check by hand: codes, decoded numbers, and exact tokens. They were worked out on paper,
+// independently of this program.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,7 +10,7 @@
 namespace kvplan::formats::test {
 namespace {
 
-/// A codec that was given these numbers of one head as a prompt, as keys and as values.
+/// A codec with these numbers of one head as its prompt, as keys and as values.
 std::unique_ptr<Codec> prompt_of(const std::string& text, const Rows& rows) {
   const auto size = static_cast<std::int32_t>(rows[0].size());
   const Shape shape{.key_size = size, .value_size = size};
@@ -62,7 +62,7 @@ TEST(FormatExamples, EightBitsAroundZero) {
   EXPECT_LT(largest_error(*truncated, x), .01);
 }
 
-/// Steps of .75 from -1 on; 1.5 steps are rounded to the even 2, which is off by half a step.
+/// Steps of .75 from -1 on; 1.5 steps are rounded to the even number 2, with an error of half a step.
 TEST(FormatExamples, TwoBitsBetweenLeastAndGreatest) {
   const Vector x{-1, -.25, .125, 1.25};
   const auto codec = prompt_of("int-token:bits=2", {x});
@@ -112,7 +112,7 @@ TEST(FormatExamples, WhatKiviKeepsExactly) {
   codec->end_step();
   expect(7, 3, 4);
   append(*codec, layer, 7, 8);
-  expect(8, 4, 5);  // the step that fills the tail still reads it exactly
+  expect(8, 4, 5);  // in the step that fills the tail, the tail is still read exactly
   codec->end_step();
   expect(8, 0, 4);
 }
@@ -137,10 +137,10 @@ double bits_per_element(const std::string& text, std::int32_t heads, std::int32_
   return 8 * static_cast<double>(bytes.value().total()) / static_cast<double>(2 * heads * size * tokens);
 }
 
-/// As KVQuant's passkey table has them, of the 32 heads of 128 channels of LLaMA-7B: 2, 3 and 4 bits with 1 % of
-/// outliers are 2.33, 3.33 to 3.35 and 4.33. Here 40 of a token's 4096 numbers are outliers, where 1 % are 41. Beside
-/// them are a pointer of 32 bits for a key and one for a value, and 32 bits of scale and zero point for a value.
-/// However the channels are cut into heads, they take the same.
+/// The passkey table of KVQuant, for the 32 heads of 128 channels of LLaMA-7B: 2, 3 and 4 bits with 1 % of outliers are
+/// 2.33, 3.33 to 3.35 and 4.33. Here 40 of a token's 4096 numbers are outliers, although 1 % is 41. In addition there
+/// are pointers of 32 bits for a key and for a value, and 32 bits of scale and zero point for a value. The bytes do not
+/// depend on how the channels are divided into heads.
 TEST(FormatExamples, AverageBitsOfKvquant) {
   for (int bits = 2; bits <= 4; ++bits) {
     const std::string text = "kvquant:bits=" + std::to_string(bits);

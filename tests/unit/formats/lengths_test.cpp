@@ -10,7 +10,7 @@
 namespace kvplan::formats::test {
 namespace {
 
-/// Text, and numbers of channels that it divides.
+/// A text, and the numbers of channels that it divides.
 struct Draw {
   std::string text;
   std::int64_t divisor{1};
@@ -31,7 +31,7 @@ const std::map<std::string, Drawing>& drawings() {
     const std::int64_t group = r.between(0, 6);
     return Draw{before + "group=" + std::to_string(group) + after, std::max<std::int64_t>(group, 1)};
   };
-  /// `group` and a residual of whole groups.
+  /// Parameters `group` and a residual of whole groups.
   const auto residuals = [](Random& r, const std::string& before) {
     const std::int64_t group = r.between(1, 6);
     return Draw{
@@ -197,8 +197,8 @@ class FormatLengthsOf : public testing::TestWithParam<std::string> {
     return format.kind->lengths.by_count != nullptr && format.kind->lengths.by_count(format.choice);
   }
 
-  /// As many tokens of each head, whichever: `random` chooses them, of each head or, where heads share what is stored
-  /// of a token, of all at once. Returns how many.
+  /// Drops equally many tokens of each head, chosen by `random`: separately for each head, or for all heads together if
+  /// heads share the stored data of a token. Returns how many.
   static std::int64_t drop(Random& random, const Started& run, std::int64_t most) {
     const std::int64_t count = std::min<std::int64_t>(most, run.codec->plane(Side::kKeys, 0).tokens() - 1);
     std::set<std::int32_t> gone;
@@ -227,7 +227,7 @@ TEST_P(FormatLengthsOf, EveryRegionAfterThePromptAndAfterEachStep) {
   }
 }
 
-/// If any tokens may be dropped, the count suffices; otherwise runs with the same number of drops take other bytes.
+/// If any tokens may be dropped, their number suffices; otherwise equal numbers of drops take different bytes.
 TEST_P(FormatLengthsOf, WhatIsLeftAfterDrops) {
   std::size_t refused = 0;
   std::size_t different = 0;
@@ -297,7 +297,7 @@ TEST_P(FormatLengthsOf, WhatPositionsLeave) {
   EXPECT_EQ(gone < 50, kNever.contains(GetParam())) << gone;
 }
 
-/// The table of paging classes in the documentation of policies and formats: what has a fixed size by token is PG0.
+/// The table of paging classes in the documentation of policies and formats: a fixed size per token means PG0.
 TEST(FormatLengths, PagingClassesAreTold) {
   const auto text_of_member = [](std::string_view name) {
     for (const FormatKind* kind : formats())
@@ -315,7 +315,7 @@ TEST(FormatLengths, PagingClassesAreTold) {
   EXPECT_EQ(text_of_member("fp8"), "Paging class " + tokens + "; with scale=amax " + own + ".");
 }
 
-/// Outliers of a chunk lie where the numbers put them, so a dropped part of it has as many as it happens to have.
+/// The outliers of a chunk are where the numbers are, so a part of the chunk may have any number of them.
 TEST(FormatLengths, OutliersOfAPartOfAChunkDoNotFollow) {
   const Shape shape{.query_heads = 1, .kv_heads = 1, .key_size = 8, .value_size = 8};
   EXPECT_FALSE(follows_from_positions(choice_of("gear:group=4,residual=8"), 0));
@@ -343,26 +343,26 @@ TEST(FormatLengths, AGroupGoesWithItsLastToken) {
     const Lengths lengths{.prompt = 12, .generated = generated, .dropped = generated, .sinks = 0};
     return bytes_from_lengths(choice_of("kivi:bits=4,group=4,residual=8"), shape, lengths).value();
   };
-  // Tokens 0 to 7 are encoded with the prompt, in two groups; 8 to 11 wait. Three steps take 0, 1 and 2 away.
+  // Tokens 0 to 7 are encoded with the prompt, in two groups; 8 to 11 wait. Three steps drop 0, 1 and 2.
   EXPECT_EQ(of(3).keys.codes, 5 * 16 * 4 / 8);
   EXPECT_EQ(of(3).keys.scales, 2 * 16 * 2) << "token 3 keeps its group's scales";
   EXPECT_EQ(of(3).keys.exact, 7 * 16 * 2);
-  // The fourth step encodes 8 to 15, and 3 goes: of four groups three are left.
+  // The fourth step encodes 8 to 15, and 3 is dropped: of four groups, three are left.
   EXPECT_EQ(of(4).keys.codes, 12 * 16 * 4 / 8);
   EXPECT_EQ(of(4).keys.scales, 3 * 16 * 2);
   EXPECT_EQ(of(4).keys.exact, 0);
-  // Of values the newest 8 are always exact, and each of the 4 others has four scales of its own.
+  // Of the values, the newest 8 are always exact, and each of the 4 others has its own four scales.
   EXPECT_EQ(of(4).values.codes, 4 * 16 * 4 / 8);
   EXPECT_EQ(of(4).values.scales, 4 * 4 * 2);
   EXPECT_EQ(of(4).values.exact, 8 * 16 * 2);
-  // A window of fewer tokens than a residual and one less never has enough of them.
+  // A window smaller than the residual plus one never has enough tokens to encode.
   const Lengths narrow{.prompt = 6, .generated = 100, .dropped = 100, .sinks = 0};
   EXPECT_EQ(bytes_from_lengths(choice_of("kivi:bits=4,group=4,residual=8"), shape, narrow).value().total(),
             6 * 2 * 16 * 2);
 }
 
-/// Where tokens are stored at once, n of them take n times the bytes of one, and nothing changes when the prompt ends;
-/// of every other format one of both is untrue for some layer.
+/// If tokens are stored at once, n of them take n times the bytes of one, and nothing changes when the prompt ends; for
+/// every other format, at least one of these is false for some layer.
 TEST_P(FormatLengthsOf, TokensStoredAtOnceAreAlike) {
   std::size_t alike = 0, claimed = 0;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
@@ -376,7 +376,7 @@ TEST_P(FormatLengthsOf, TokensStoredAtOnceAreAlike) {
     const std::int64_t appended = codec->total_bytes();
     codec->end_prompt({.tokens = run.prompt, .heads = run.layer.queries});
     const bool stays = appended == codec->total_bytes();
-    // Elements of a part of a byte are packed over the tokens of a layer: eight tokens take whole bytes.
+    // Elements smaller than a byte are packed over the tokens of a layer: eight tokens take whole bytes.
     const bool linear = bytes_of(8 * run.prompt) == run.prompt * bytes_of(8);
     if (paging_of(run.format) == Paging::kTokens) {
       ++claimed;

@@ -1,4 +1,4 @@
-// Singular vectors, bases, eigenvalues and clusters against their definitions, on random matrices of many shapes.
+// Singular vectors, bases, eigenvalues and clusters compared with their definitions, on random matrices of many shapes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ TEST(FormatLinear, SingularVectorsAreOrthonormalAndHoldAllOfTheMatrix) {
     const auto rows = static_cast<std::size_t>(random.between(1, 40));
     const auto columns = static_cast<std::size_t>(random.between(1, 24));
     Matrix m = random_matrix(random, rows, columns);
-    // Now and then of low rank, or with columns of very different sizes.
+    // Sometimes of low rank, or with columns of very different sizes.
     if (round % 3 == 1)
       for (std::size_t r = 1; r < rows; ++r)
         for (std::size_t c = 0; c < columns; ++c) m.at(r, c) = m.at(r / 4, c) * static_cast<double>(r + 1);
@@ -49,7 +49,7 @@ TEST(FormatLinear, SingularVectorsAreOrthonormalAndHoldAllOfTheMatrix) {
         EXPECT_LE(found.values[i], found.values[i - 1]);
       }
       squares += found.values[i] * found.values[i];
-      // The length of M v is the singular value.
+      // The norm of M v is the singular value.
       double length = 0;
       for (std::size_t r = 0; r < rows; ++r) {
         const double part = inner(m.row(r), found.vectors.row(i));
@@ -60,7 +60,7 @@ TEST(FormatLinear, SingularVectorsAreOrthonormalAndHoldAllOfTheMatrix) {
         EXPECT_NEAR(inner(found.vectors.row(i), found.vectors.row(j)), i == j ? 1 : 0, 1e-12);
     }
     EXPECT_NEAR(squares, inner(m.data, m.data), 1e-11 * (squares + 1));
-    // Projected on all of them, every row is itself.
+    // Projected on all of them, every row is unchanged.
     for (std::size_t r = 0; r < rows; ++r) {
       std::vector<double> x(m.row(r).begin(), m.row(r).end());
       project(found.vectors, found.values.size(), x);
@@ -123,7 +123,7 @@ TEST(FormatLinear, ClustersAreNearestAndMeans) {
     const Clusters found = cluster(points, clusters, 1000, Random(static_cast<std::uint64_t>(round)));
     ASSERT_EQ(found.centres.rows, std::min<std::size_t>(static_cast<std::size_t>(clusters), points.rows));
     ASSERT_EQ(found.labels.size(), points.rows);
-    // At rest: every point is at a nearest centre, every centre with points is their mean.
+    // Finished: every point is at a nearest centre, and every centre with points is their mean.
     Matrix sums(found.centres.rows, 3);
     std::vector<double> sizes(found.centres.rows);
     for (std::size_t i = 0; i < points.rows; ++i) {
@@ -144,7 +144,7 @@ TEST(FormatLinear, ClustersAreNearestAndMeans) {
   }
 }
 
-/// The nearest of all values, the even code among two.
+/// Rounds to the nearest value; between two equally near ones, to the even code.
 TEST(FormatSmallFloats, RoundToTheNearestValue) {
   Random random(21);
   for (const SmallFloat& type : {kE4m3, kE5m2, kE2m1, kBinary16}) {

@@ -1,4 +1,4 @@
-// What single formats store and lose, by hand.
+// What single formats store, and their errors, by hand.
 #include <gtest/gtest.h>
 #include <algorithm>
 #include <cmath>
@@ -58,8 +58,8 @@ TEST(FormatLowRank, ErrorsAreThoseOfEckartAndYoung) {
   }
 }
 
-/// With energy, the rank is the smallest with that share of the squares, which are eigenvalues of the sum of outer
-/// products; the decoded numbers are those of that rank.
+/// With energy, the rank is the smallest that reaches this share of the squares, which are eigenvalues of the sum of
+/// outer products; the decoded numbers are those of that rank.
 TEST(FormatLowRank, EnergySaysTheLeastRank) {
   std::set<std::int64_t> ranks;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
@@ -115,7 +115,7 @@ TEST(FormatLowRank, AllEnergyIsEveryRankAndZerosHaveRankOne) {
   EXPECT_EQ(stored_rows(codec->plane(Side::kValues, 0)), zeros);
 }
 
-/// A share of 20, 40 and 60 % less leaves 102, 76 and 51 of 128 channels, as the founding notes' table has them.
+/// Compression by 20, 40 and 60 % leaves 102, 76 and 51 of 128 channels, as in the table of the design notes.
 TEST(FormatLowRank, AShareOfChannelsIsARank) {
   const Shape shape{.query_heads = 1, .kv_heads = 1, .key_size = 128, .value_size = 64};
   Random random(4);
@@ -130,7 +130,7 @@ TEST(FormatLowRank, AShareOfChannelsIsARank) {
   }
 }
 
-/// Shares are decimal numbers: a fifth of 80 channels is 16, though 1 - 0.8 is a little less than that in binary.
+/// Shares are decimal numbers: a fifth of 80 channels is 16, although 1 - 0.8 is a little less than that in binary.
 TEST(FormatShares, AreCutOffAsTheyAreWritten) {
   const auto of = [](const std::string& text, std::int32_t size, std::int64_t tokens) {
     const Shape shape{.query_heads = 1, .kv_heads = 1, .key_size = size, .value_size = size};
@@ -159,7 +159,7 @@ TEST(FormatShares, OfWholeNumbers) {
                                         std::to_string(percent % 10) + "000"})
       for (const std::int64_t n : {0LL, 1LL, 7LL, 50LL, 80LL, 128LL, 4099LL, 1LL << 56}) {
         const Share share(text);
-        const std::int64_t high = n / 200 * percent, low = n % 200 * percent;  // without overflow
+        const std::int64_t high = n / 200 * percent, low = n % 200 * percent;  // no overflow
         EXPECT_EQ(share.half_of(n), high + low / 200) << text << " of " << n;
         EXPECT_EQ(share.floor_of(n), 2 * high + low / 100) << text << " of " << n;
         EXPECT_EQ(share.ceil_of(n), 2 * high + (low + 99) / 100) << text << " of " << n;
@@ -184,7 +184,7 @@ double error_of(const Codec& codec, const Layer& layer, Side side) {
   return std::sqrt(out);
 }
 
-/// Without a correction it is KIVI over whole chunks; each rank takes error away, the whole rank all of it.
+/// Without a correction it equals KIVI over whole chunks; each rank reduces the error, the full rank removes it.
 TEST(FormatGear, CorrectsWhatIntegersLose) {
   const Shape shape{.query_heads = 1, .kv_heads = 1, .key_size = 8, .value_size = 8};
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
@@ -213,7 +213,7 @@ TEST(FormatGear, CorrectsWhatIntegersLose) {
     }
     EXPECT_LT(before[0], 1e-10);
     EXPECT_LT(before[1], 1e-10);
-    // Half of 0.5 x 16 of a key's channel at either end, and of 0.5 x 8 of a value, are decoded exactly.
+    // Half of 0.5 x 16 of a key's channel at either end, and of 0.5 x 8 of a value, are stored exactly.
     const auto sparse = run("gear:group=4,residual=16,bits=2,outliers=0.5,rank=0");
     EXPECT_EQ(sparse->regions(Side::kKeys).index, 8 * 8 * 2);
     EXPECT_EQ(sparse->regions(Side::kKeys).exact, 8 * 8 * 2);
@@ -232,7 +232,7 @@ TEST(FormatGear, CorrectsWhatIntegersLose) {
   }
 }
 
-/// 3 bits and 1 % of outliers: 3.3 bits an element and a little, as the paper counts them.
+/// 3 bits and 1 % of outliers: slightly more than 3.3 bits per element, as the paper counts.
 TEST(FormatKvquant, TakesTheBitsOfThePaper) {
   const Shape shape{.query_heads = 4, .kv_heads = 4, .key_size = 32, .value_size = 100};
   Random random(2);
@@ -257,12 +257,12 @@ TEST(FormatKvquant, TakesTheBitsOfThePaper) {
   EXPECT_EQ(values.scales + values.zeros, 4 * tokens);
   const double bits = 8.0 * static_cast<double>(values.total()) / (400.0 * static_cast<double>(tokens));
   EXPECT_NEAR(bits, 3 + 0.01 * 32 + 2 * 32.0 / 400, 1e-3);
-  // Between the thresholds nothing is further off than the widest gap of a table of eight.
+  // Between the thresholds, no error is larger than half the widest gap of a table of eight values.
   EXPECT_LT(error_of(*codec, layer, Side::kValues), 0.06 * std::sqrt(100.0 * static_cast<double>(tokens)));
 }
 
-/// Two heads of two channels; a quarter at either end is one of a token's four numbers of values. What heads share of a
-/// token goes with the last of them, its outliers with the head that has them.
+/// Two heads of two channels; a quarter at either end is one of a token's four numbers of values. The shared data of a
+/// token is freed with the last of these heads, an outlier with the head that has it.
 TEST(FormatKvquant, HeadsShareWhatIsStoredOfAToken) {
   const Shape shape{.query_heads = 2, .kv_heads = 2, .key_size = 2, .value_size = 2};
   const Layer layer{.shape = shape,
@@ -282,7 +282,7 @@ TEST(FormatKvquant, HeadsShareWhatIsStoredOfAToken) {
     EXPECT_EQ(codec->regions(Side::kKeys).index - codec->regions(Side::kKeys).exact, 4 * tokens);
   };
   values(3, 6);
-  // Between 1 and 2 the first token's others stand at the ends of their range: -1 and 1 of scale .5 around 1.5.
+  // The first token's other numbers are the ends of their range, 1 and 2: codes -1 and 1 of scale .5 around 1.5.
   EXPECT_EQ(codec->coded(Side::kValues, 0, 0, 0).scale, 0.5);
   EXPECT_EQ(codec->coded(Side::kValues, 1, 0, 0).zero, 1.5);
   EXPECT_EQ(stored_rows(codec->plane(Side::kValues, 0))[0], (Vector{-9, 9}));
@@ -296,8 +296,8 @@ TEST(FormatKvquant, HeadsShareWhatIsStoredOfAToken) {
   values(0, 0);
 }
 
-/// A policy kept other tokens of the prompt in other heads, and more in one of them: the first of each stand side by
-/// side, and so on.
+/// A policy kept different prompt tokens in different heads, and more in one of them: the first tokens of all heads
+/// share data, then the second ones, and so on.
 TEST(FormatKvquant, TokensStandSideBySideInOtherHeads) {
   const Shape shape{.query_heads = 2, .kv_heads = 2, .key_size = 1, .value_size = 2};
   const auto codec = codec_of("kvquant:bits=2,outliers=0", shape, 5);
@@ -314,8 +314,8 @@ TEST(FormatKvquant, TokensStandSideBySideInOtherHeads) {
   EXPECT_EQ(codec->regions(Side::kValues).scales, 2 * 3);
 }
 
-/// Keys that come later and lie beyond all of the prompt take the nearest code, since no outliers are stored; with a
-/// share of them they stay as they are.
+/// Later keys beyond all of the prompt get the nearest code if no outliers are stored; with a share of outliers they
+/// are stored exactly.
 TEST(FormatKvquant, WithoutOutliersNothingIsStoredExactly) {
   const Shape shape{.query_heads = 1, .kv_heads = 1, .key_size = 1, .value_size = 1};
   const Layer layer{
@@ -333,7 +333,7 @@ TEST(FormatKvquant, WithoutOutliersNothingIsStoredExactly) {
   }
 }
 
-/// The example of the founding notes' manager: the size falls on a line from max_len to ratio max_len, cut off.
+/// The pyramid manager's example in the design notes: sizes on a line from max_len to ratio max_len, rounded down.
 TEST(FormatPyramid, KeepsTheLastTokens) {
   const Shape shape{.query_heads = 1, .kv_heads = 1, .key_size = 4, .value_size = 4};
   Random random(1);

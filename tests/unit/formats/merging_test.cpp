@@ -11,7 +11,7 @@ namespace {
 
 using Indices = std::vector<std::int32_t>;
 
-/// A head by its definition: numbers of what is stored, and of what each token got.
+/// A head by its definition: the stored numbers, and the attention that each token got.
 struct Head {
   Rows keys, values;
   Vector scores;
@@ -85,7 +85,7 @@ std::vector<Nearest> nearest_of(const Head& head, const Indices& gone) {
   return out;
 }
 
-/// `threshold`: of rule=d2o; nothing before the first. Returns false where rounding decides what is merged.
+/// `threshold`: that of rule=d2o; empty before the first one. Returns false if rounding decides what is merged.
 bool merge(std::vector<Head>& heads, const std::vector<Indices>& gone, const std::string& rule,
            std::optional<double>& threshold) {
   std::vector<std::vector<Nearest>> targets;
@@ -144,7 +144,7 @@ bool merge(std::vector<Head>& heads, const std::vector<Indices>& gone, const std
 void expect_near(const Rows& expected, const Plane& plane) {
   const Rows found = stored_rows(plane);
   ASSERT_EQ(found.size(), expected.size());
-  // One step of binary16, where the order of additions decides a rounding.
+  // One step of binary16, if the order of additions decides a rounding.
   for (std::size_t i = 0; i < found.size(); ++i)
     for (std::size_t c = 0; c < found[i].size(); ++c)
       ASSERT_NEAR(found[i][c], expected[i][c], std::max(std::fabs(expected[i][c]) * 0x1p-10, 1e-7)) << i;
@@ -199,7 +199,7 @@ TEST(FormatMerging, EveryDropIsWhatTheDefinitionGives) {
           expect_near(expected[h].values, codec->plane(Side::kValues, head));
         }
         if (::testing::Test::HasFailure()) return;
-        // What follows compares with what is stored, not with a rounding that went the other way.
+        // Later steps compare with the stored numbers, not with a rounding that went the other way.
         expected[h].keys = stored_rows(codec->plane(Side::kKeys, head));
         expected[h].values = stored_rows(codec->plane(Side::kValues, head));
         merged += static_cast<std::size_t>(codec->plane(Side::kValues, head).writes());
@@ -242,7 +242,7 @@ TEST(FormatCam, ByHand) {
   EXPECT_EQ(stored_rows(codec->plane(Side::kValues, 0)), Rows({{5.5}})) << "as much attention: all of it";
 }
 
-/// Every draw is a share of all or nothing, as often as the share says.
+/// Every draw merges all or nothing, as often as the share says.
 TEST(FormatCam, ChanceIsTheShare) {
   int merged = 0;
   for (int seed = 0; seed < 2000; ++seed) {
@@ -275,7 +275,7 @@ TEST(FormatMerge, ByHand) {
   EXPECT_NEAR(blended[1][1], 8 / (1 + weight), 4e-3);
 }
 
-/// Numbers at the end of binary16 do not run out of it.
+/// Numbers at the upper end of binary16 stay in its range.
 TEST(FormatMerging, LargeNumbersStayFinite) {
   for (const std::string text : {"cam:spread=1,merge=expected", "merge", "merge:rule=pivot"}) {
     const auto codec = one_head(text, {{65504}, {65504}}, {{65504}, {65504}});
@@ -293,7 +293,7 @@ Evaluation evaluated(const std::string& format, const std::string& policy) {
   return evaluate(*kSample, request, []() -> Status { return Done{}; }).value();
 }
 
-/// Merging changes what is stored, not which tokens are, nor how many bytes they take.
+/// Merging changes the stored numbers, not which tokens are stored or how many bytes they take.
 TEST(SampleMerging, BehindPolicies) {
   for (const char* policy : {"full", "h2o:hh=12,recent=12", "snapkv:window=8,capacity=24",
                              "seed-lru:budget=20", "streaming-llm:sink=4,recent=20"}) {

@@ -20,7 +20,7 @@ double single(double number) {
   return static_cast<double>(static_cast<float>(number));
 }
 
-/// The whole number of [low, high] that is nearest to `ratio`, the even one among two.
+/// The whole number in [low, high] that is nearest to `ratio`; between two, the even one.
 double code_of(double ratio, double low, double high) {
   double best = low;
   for (double code = low; code <= high; ++code) {
@@ -31,7 +31,7 @@ double code_of(double ratio, double low, double high) {
   return best;
 }
 
-/// A group between its least and greatest number.
+/// A group, quantised between its least and greatest number.
 Vector between(const Vector& x, int bits) {
   const double steps = std::pow(2, bits) - 1;
   const double least = *std::min_element(x.begin(), x.end());
@@ -177,7 +177,7 @@ class Model {
     exact(tokens_ - encoded);
   }
 
-  /// A token's tier when the prompt ended decides what it was encoded from.
+  /// A token's tier at the end of the prompt decides from which numbers it was encoded.
   void mixed() {
     const std::size_t recent = number("recent");
     const std::size_t middle = number("middle");
@@ -298,7 +298,7 @@ class Model {
       for (Vector& row : rows) {
         const Vector was = row;
         for (std::size_t c = 0; c < size_; ++c) {
-          std::size_t before = 0;  // elements that go first
+          std::size_t before = 0;  // elements before these
           for (std::size_t other = 0; other < size_; ++other)
             if (std::fabs(was[other]) > std::fabs(was[c]) ||
                 (std::fabs(was[other]) == std::fabs(was[c]) && other < c))

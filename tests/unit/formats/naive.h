@@ -1,5 +1,5 @@
-// Quantised formats by their definitions, slowly: the decoded numbers of all tokens, from the recorded numbers and
-// the length of the prompt, computed from scratch for each moment.
+// Slow implementations of quantised formats by their definitions: the decoded numbers of all tokens, from the recorded
+// numbers and the length of the prompt, computed from scratch for each moment.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct NaiveState {
   Regions bytes;
 };
 
-/// After the step of the newest token (or the prompt's end). REQUIRES: the format is exact, not `pyramid-int8`.
+/// The state after the newest token's step (or the prompt's end). REQUIRES: the format is exact, not `pyramid-int8`.
 NaiveState naive_state(const NaiveInput& input);
 
 }  // namespace kvplan::formats::test

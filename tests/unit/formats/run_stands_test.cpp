@@ -1,5 +1,5 @@
-// Every format takes a stand about runs: it serves the bundled sample and stores what `kvplan bytes` counts, or it is
-// refused for a reason that simulator/formats/README.md has, too.
+// Whether runs support each format: it runs the bundled sample and stores the bytes that `kvplan bytes` counts, or it
+// is refused for a reason that simulator/formats/README.md has, too.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,10 +21,10 @@ using traces::testing::run_kvplan;
 const std::string kLlama = "llama-3-8b";
 const std::string kLatent = "deepseek-v3";
 
-/// What a scenario can say of a format.
+/// A format as a scenario may name it, and where it applies.
 struct Stand {
-  std::string text;              ///< with parameters that it needs
-  std::string model{kLlama};     ///< that it serves
+  std::string text;              ///< with the parameters that it needs
+  std::string model{kLlama};     ///< a model that it supports
   std::string not_for{kLatent};  ///< a model, or other parameters, that it does not serve; empty: none
   std::string why{"a codec needs keys and values by head, and the model stores a latent vector"};
 };
@@ -60,7 +60,7 @@ const std::map<std::string, std::string> kRefused{
 
 const std::string kShortSteps = " --set latency=affine:base_ns=1000,token_ns=1,context_ns=0";
 
-/// One line with this in it, and nothing else.
+/// Checks for one error line with this text, and no other output.
 void expect_refused(const Outcome& found, const std::string& why) {
   EXPECT_EQ(found.exit_code, 2);
   EXPECT_EQ(found.out, "");
@@ -118,7 +118,7 @@ TEST(FormatStands, EachStoresWhatBytesCounts) {
   }
 }
 
-/// Layers with a window of 1024 in one format, the others in another, a policy on these: runs and bytes are one count.
+/// Layers with a window of 1024 in one format, the others in another, with a policy: runs and bytes count the same.
 TEST(FormatStands, WindowsApartStoreWhatBytesCounts) {
   const traces::testing::TemporaryFolder folder;
   const std::string timeline = folder.file("timeline.csv");

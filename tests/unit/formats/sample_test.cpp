@@ -1,5 +1,5 @@
-// What must hold of formats for every input, held on the keys and values of the bundled recording: errors of
-// quantisers, what KIVI keeps exactly, and truncations beside the spectrum that the recording's analysis finds.
+// Properties that formats must have for every input, checked on keys and values of the bundled recording: errors of
+// quantisers, the tokens that KIVI keeps exact, and truncations compared with the spectrum in the recording's analysis.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -64,7 +64,7 @@ void each_element(const Codec& codec, const Recorded& in, const Check& check) {
         }
 }
 
-/// 13: half a step, and what rounding scale and zero point to binary16 moves; codes in their range.
+/// 13: errors are half a step plus the rounding of scale and zero point to binary16; codes are in range.
 TEST(SampleFormats, QuantisersErrByHalfAStep) {
   for (std::int32_t number = 0; number < 6; ++number) {
     const Recorded in = recorded(number);
@@ -86,7 +86,7 @@ TEST(SampleFormats, QuantisersErrByHalfAStep) {
   }
 }
 
-/// 14: of T tokens those are coded that fill groups; keys keep fewer than a group exactly, values the last ones.
+/// 14: of T tokens, those that fill groups are encoded; keys keep fewer than a group exact, values the last ones.
 TEST(SampleFormats, KiviKeepsATail) {
   constexpr std::int64_t kResidual = 32;
   const Recorded in = recorded(2);
@@ -108,14 +108,14 @@ TEST(SampleFormats, KiviKeepsATail) {
   }
 }
 
-/// 17: with as many clusters as tokens, every token stays as it was.
+/// 17: with as many clusters as tokens, every token is unchanged.
 TEST(SampleFormats, AsManyClustersAsTokensAreTheTokens) {
   const Recorded in = recorded(4);
   const auto codec = encoded("kmeans:recent=0,sinks=0,clusters=" + std::to_string(in.tokens), in);
   each_element(*codec, in, [](double x, double stored, const Coded&) { ASSERT_NEAR(x, stored, 1e-3); });
 }
 
-/// 15: the error of a truncation is the tail of the spectrum; it falls with the rank, and the whole rank has none.
+/// 15: the error of a truncation is the tail of the spectrum; it falls with the rank, and the full rank has no error.
 TEST(SampleFormats, TruncationsErrByTheTailOfTheSpectrum) {
   for (const std::int32_t number : {0, 3, 5}) {
     const Recorded in = recorded(number);

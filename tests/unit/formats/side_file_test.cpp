@@ -187,7 +187,7 @@ TEST(SideFile, CommandsReadIt) {
   EXPECT_EQ(same.exit_code, 2) << "an input is not written over";
 }
 
-/// Bases of axes: groups x rank x channels.
+/// Bases that consist of axes: groups x rank x channels.
 Said axes(std::size_t groups, std::size_t rank, std::size_t channels) {
   Said out{"[" + std::to_string(groups) + "," + std::to_string(rank) + "," + std::to_string(channels) + "]",
            std::vector<float>(groups * rank * channels)};
@@ -196,7 +196,7 @@ Said axes(std::size_t groups, std::size_t rank, std::size_t channels) {
   return out;
 }
 
-/// A file beside its scenario: the bytes that a run stores at the end are what `kvplan bytes` counts for as many
+/// A file next to its scenario: the bytes that a run stores at the end are those that `kvplan bytes` counts for as many
 /// tokens.
 TEST(SideFile, RunsReadIt) {
   const traces::testing::TemporaryFolder folder;
@@ -239,7 +239,7 @@ TEST(SideFile, RunsReadIt) {
                   "\"total_bytes\": " + std::to_string(test::stored_at_last(test::read_file(out))) + ","),
               std::string::npos)
         << test::stored_at_last(test::read_file(out)) << " in a run, " << bytes.out;
-    // The same from elsewhere, and the file by its name from there.
+    // The same from another folder, with the file named from there.
     const auto moved = run("convert " + folder.file("s.json") + " " + folder.file("moved.json"));
     EXPECT_EQ(moved.exit_code, 0) << moved.err;
     EXPECT_NE(test::read_file(folder.file("moved.json")).find(".side"), std::string::npos);
@@ -270,8 +270,8 @@ TEST(SideFile, RunsReadIt) {
       << pool.err;
 }
 
-/// On recordings, every token of every layer is counted as it is encoded: the same bytes that a run of their model
-/// provides for.
+/// On recordings, every token of every layer is counted as it is encoded: the bytes are those that a run of the
+/// recording's model reserves.
 TEST(SideFile, FrontiersCountWhatRunsStore) {
   const traces::testing::TemporaryFolder folder;
   const std::string sample = std::string(KVPLAN_SOURCE_DIR) + "/traces/samples/tiny_llama.kva";
@@ -301,7 +301,7 @@ TEST(SideFile, FrontiersCountWhatRunsStore) {
       << run.out;
 }
 
-/// A sweep continues with the file with which it began.
+/// A sweep continues only with the file with which it began.
 TEST(SideFile, SweepsKnowItsContent) {
   const traces::testing::TemporaryFolder folder;
   const auto write = [&](std::size_t rank) {

@@ -38,7 +38,7 @@ FormatChoice with_side(const std::string& text, SideLayer layer) {
   return of_layer(format, 0, 1);
 }
 
-/// The vectors' share of x, added up one by one.
+/// The projection of x on the vectors, added one by one.
 Vector projected(const Matrix& basis, const Vector& x) {
   Vector out(x.size(), 0.0);
   for (std::size_t r = 0; r < basis.rows; ++r) {
@@ -106,7 +106,7 @@ TEST(FormatProjected, TokensAreWhatTheirBasesHold) {
       append(*codec, layer, t, t + 1);
       codec->end_step();
       if (random.chance(1, 2)) {
-        // The same token of each head.
+        // The same token in each head.
         const std::vector<std::vector<std::int32_t>> gone(static_cast<std::size_t>(heads), {0});
         codec->drop(gone);
         ++dropped;
@@ -192,7 +192,7 @@ double nearest_of(const Vector& table, double x) {
                            [&](double a, double b) { return std::fabs(a - x) < std::fabs(b - x); });
 }
 
-/// Codes of the file's table between the file's thresholds, values between those of their token in both heads.
+/// Codes from the file's table between the file's thresholds; values between those of their token in both heads.
 TEST(FormatKvquant, WithASideFile) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     Random random(seed, "tables");
@@ -272,7 +272,7 @@ TEST(SampleSide, KeysTurnBothWays) {
   }
 }
 
-/// Whole bases lose nothing but rounding, whichever way they stand; bases of the keys' own axes lose less with each
+/// Full bases lose nothing except by rounding, in any orientation; bases of the keys' own axes lose less with each
 /// rank, and less than those of another head.
 TEST(SampleSide, RanksOfProjections) {
   const attention::RecordingInfo& info = sample().info();

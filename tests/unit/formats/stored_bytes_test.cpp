@@ -1,4 +1,4 @@
-// Bytes that formats store, by hand and against golden cases.
+// Bytes that formats store, by hand and compared with golden cases.
 #include <gtest/gtest.h>
 #include <simdjson.h>
 #include <filesystem>
@@ -13,7 +13,7 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-/// The same lengths with numbers that are not as a rule assumes take other bytes: what it assumes has to be said.
+/// Numbers that differ from a rule's assumption take other bytes at equal lengths, so the assumption must be stated.
 TEST(FormatLengths, OtherNumbersTakeOtherBytesThanAssumed) {
   const Shape shape{.query_heads = 1, .kv_heads = 1, .key_size = 8, .value_size = 8};
   for (const FormatKind* kind : formats()) {
@@ -38,7 +38,7 @@ TEST(FormatLengths, OutliersAreSharesInWholeNumbers) {
   const auto of = [&](const std::string& text, const Lengths& lengths) {
     return bytes_from_lengths(choice_of(text), shape, lengths).value();
   };
-  // Of 1000 numbers of a channel 5 lie above and 5 below; of 399 one each, since 0.005 x 399 = 1.995.
+  // Of 1000 numbers of a channel, 5 are above and 5 below; of 399, one each, since 0.005 x 399 = 1.995.
   EXPECT_EQ(of("kvquant", {.prompt = 1000}).keys.exact, 2 * 8 * 128 * 10);
   EXPECT_EQ(of("kvquant", {.prompt = 399}).keys.exact, 2 * 8 * 128 * 2);
   EXPECT_EQ(of("kvquant", {.prompt = 199}).keys.exact, 0);
@@ -54,7 +54,7 @@ TEST(FormatLengths, OutliersAreSharesInWholeNumbers) {
   EXPECT_EQ(both.values.scales + both.values.zeros, 4 * 409);
   EXPECT_EQ(both.keys.scales + both.keys.zeros, 4 * 8 * 128);
   EXPECT_EQ(both.keys.centroids + both.values.centroids, 2 * 2 * 8);
-  // A side file's thresholds were learnt from other prompts, so that all keys are as later ones are.
+  // The thresholds of a side file were learnt from other prompts, so all keys are treated like later ones.
   const LayerBytes told = of("kvquant:file=x", {.prompt = 399, .generated = 10});
   EXPECT_EQ(told.keys.exact, 2 * 4188);  // 0.01 x 1024 x 409 = 4188.16
   EXPECT_EQ(told.keys.scales + told.keys.zeros + told.keys.centroids + told.values.centroids, 0);
@@ -63,7 +63,7 @@ TEST(FormatLengths, OutliersAreSharesInWholeNumbers) {
             8 * 400 * (128 + 400) * 3 / 8 + 4 * 8 * 128 + 4 * 400 + 2 * 2 * 8);
 }
 
-/// Whatever follows from lengths with some parameters, and with others not, says so of each.
+/// If bytes follow from lengths with some parameters and not with others, the format states it for each.
 TEST(FormatLengths, AnglesDecideWhereAThresholdKeepsTokens) {
   const Shape shape{.query_heads = 1, .kv_heads = 1, .key_size = 8, .value_size = 8};
   for (const std::string rule : {"far", "near"}) {
@@ -87,7 +87,7 @@ TEST(FormatLengths, AnglesDecideWhereAThresholdKeepsTokens) {
   }
 }
 
-/// 2 bytes of each element that the smaller model has, and all layers together those of its own formula.
+/// Each element of the smaller model takes 2 bytes, and all layers together those of its own formula.
 TEST(FormatLengths, ASmallerModelTakesItsOwnBytes) {
   const Shape shape{.query_heads = 4, .kv_heads = 4, .key_size = 16, .value_size = 8};
   Random random(5);
@@ -157,7 +157,7 @@ std::string columns(dom::element golden) {
   return out;
 }
 
-/// SnapKV cuts the prompt and leaves later tokens alone: lengths say it.
+/// SnapKV drops prompt tokens and no later ones; this follows from lengths.
 TEST(FormatLengths, BytesOfTheGoldenCases) {
   std::size_t cases = 0;
   for (const auto& entry : std::filesystem::directory_iterator(kGolden + "cases")) {

@@ -1,4 +1,4 @@
-// Random layers and codecs fed with them.
+// Random layers, and codecs that receive their tokens.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Formats and policies evaluated in one pass are those evaluated one by one, bit by bit.
+// Formats and policies evaluated in one pass give the same bits as those evaluated one by one.
 #include <gtest/gtest.h>
 
 #include "simulator/formats/evaluation.h"
@@ -94,7 +94,7 @@ TEST(FormatsTogether, StopWhenAskedTo) {
   EXPECT_EQ(found.error().to_string(), "enough");
 }
 
-/// A bound is computed before the first step ends; its decisions do not matter once a stop was requested.
+/// A bound is computed before the first step ends; its decisions do not matter if a stop was requested.
 TEST(FormatsTogether, StopWhileABoundLooksAhead) {
   const auto sample =
       io::open_attention(std::string(KVPLAN_SOURCE_DIR) + "/traces/samples/tiny_llama.kva").value();

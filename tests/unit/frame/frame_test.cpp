@@ -1,4 +1,4 @@
-// The frame against its description, byte by byte.
+// The frame compared with its description, byte by byte.
 #include "simulator/frame/frame.h"
 
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 namespace kvplan::frame {
 namespace {
 
-/// CRC-32 bit by bit, from the polynomial.
+/// CRC-32 computed bit by bit from the polynomial.
 std::uint32_t slow_crc(std::string_view bytes) {
   std::uint32_t state = 0xFFFFFFFF;
   for (const char c : bytes) {

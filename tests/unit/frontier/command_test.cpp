@@ -1,4 +1,4 @@
-// kvplan frontier: golden masses, formats beside kvplan format, outputs, and what is refused.
+// kvplan frontier: golden masses, formats compared with kvplan format, outputs, and what is refused.
 #include <gtest/gtest.h>
 #include <simdjson.h>
 
@@ -36,7 +36,7 @@ TEST(FrontierCommand, MassesAreThoseOfTheGoldenCases) {
                                 {"proportional_A_max", "seed-proportional:importance=max,fraction=0.1", "16"},
                                 {"scissorhands_A", "scissorhands:recent=2,history=10,drop=4", "12"},
                                 {"snapkv_A_kernel1", "snapkv:window=4,kernel=1,pooling=max", "12"},
-                                // takes no budget: it runs as it is
+                                // takes no budget: runs once, unchanged
                                 {"threshold_A_max", "seed-threshold:importance=max,threshold=0.15", "1"}};
   for (const Case& each : cases) {
     SCOPED_TRACE(each.file);
@@ -167,7 +167,7 @@ TEST(FrontierCommand, TakesSeveralRecordingsAndPoliciesOfFiles) {
   EXPECT_TRUE(point["output_error_mean"].is_null()) << "one of them has no values";
 }
 
-/// For each query head at each step; without the option it is not printed.
+/// The overlap of each query head at each step; it is printed only with the option.
 TEST(FrontierCommand, OverlapIsTheMeanOfWhatEvictTells) {
   dom::parser a, b;
   for (const char* policy : {"tova", "h2o:recent=4", "window", "snapkv:window=4,kernel=1,pooling=max"}) {
@@ -219,14 +219,14 @@ TEST(FrontierCommand, OverlapOfSeveralLayersAndOfPartsThatAreRead) {
     sum += double(layer["summary"]["mean_overlap"]);
   EXPECT_NEAR(double(report["summary"]["mean_overlap"]),
               sum / static_cast<double>(dom::array(report["layers"]).size()), 1e-12);
-  // Its queries read the greatest weights by definition, of all that is kept.
+  // By definition, its queries read the largest weights of all kept tokens.
   const auto part =
       run_kvplan("evict " + kRows + " --prefill 20 --policy oracle-topk:k=8 --overlap --json -");
   ASSERT_EQ(part.exit_code, 0) << part.err;
   EXPECT_TRUE(b.parse(part.out)["summary"]["mean_overlap"].is_null());
 }
 
-/// The golden recording has one layer, which no pyramid has a meaning for.
+/// The golden recording has one layer, for which a pyramid has no meaning.
 TEST(FrontierCommand, SchemesStandBesideNumbers) {
   const TemporaryFolder folder;
   dom::parser parser;

@@ -1,4 +1,4 @@
-// The worked example of simulator/examples/formats: some lines of its table are made again and stand on its page.
+// The worked example of simulator/examples/formats: some lines of its table are computed again and must be on its page.
 #include <gtest/gtest.h>
 
 #include <sstream>
@@ -20,7 +20,7 @@ TEST(FormatsExample, ThePageHasWhatTheScriptPrints) {
   const std::string folder = KVPLAN_SOURCE_DIR "/simulator/examples/formats";
   const std::string page = read_file(folder + "/README.md");
   const std::string table = "-B '" + folder + "/table.py' '" KVPLAN_PROGRAM_DIR "/kvplan' ";
-  // One that drops in place, one replayed and compacted with a width of tokens, one encoded after a cut prompt.
+  // One policy that drops in place, one replayed and compacted with a width of tokens, one encoded after the prompt.
   const Outcome printed = run_program(python, table + "window 'H2O + INT8' 'SnapKV + KIVI'");
   ASSERT_EQ(printed.exit_code, 0) << printed.err;
   std::istringstream lines(printed.out);

@@ -11,7 +11,7 @@ namespace {
 
 using attention::Recording;
 
-/// What a scheme without scores grants; the same for any sequence.
+/// The grants of a scheme without scores; they are the same for any sequence.
 Result<attention::Grants> grants(const Choice& scheme, const Recording& recording, std::int32_t /*sequence*/,
                                  std::int64_t prompt) {
   const auto retained = attention::budget_of(scheme).retained(
@@ -32,7 +32,7 @@ std::shared_ptr<const Recording> layers_of(Random& random, int layers, int token
   return std::make_shared<attention::RecordedTensors>(std::move(out));
 }
 
-/// The first layer sees a window, in its recording's own words, too.
+/// The first layer has a window, also in the recording's description.
 class FirstSeesAWindow final : public Recording {
  public:
   FirstSeesAWindow(std::shared_ptr<const Recording> whole, std::int64_t window)
@@ -88,7 +88,7 @@ TEST(Frontier, ASchemeThatIsUniformIsItsNumber) {
     }
 }
 
-/// Layers by themselves, each with what the pyramid grants it: bytes add up, means are means of all layers' samples.
+/// Each layer separately, with the pyramid's number: bytes add up, means are over the samples of all layers.
 TEST(Frontier, ASchemeGivesEachLayerItsOwn) {
   Random random(5, "pyramid");
   constexpr std::int64_t kPrompt = 20;
@@ -156,7 +156,7 @@ TEST(Frontier, SchemesAreReadAndRefused) {
       << few.error().to_string();
 }
 
-/// The first layer keeps the 6 tokens that its window shows, exactly, whatever the lane says about the other.
+/// The first layer keeps exactly the 6 tokens that its window shows, whatever the lane says about the other layer.
 TEST(Frontier, LayersWithAWindowKeepWhatItShows) {
   Random random(7, "windows");
   constexpr std::int64_t kWindow = 6;

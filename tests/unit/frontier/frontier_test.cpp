@@ -1,4 +1,4 @@
-// Points and bounds against lists that are written out, sorted and averaged, on random recordings.
+// Points and bounds compared with complete lists that are sorted and averaged, on random recordings.
 #include <gtest/gtest.h>
 #include <algorithm>
 #include <numeric>
@@ -22,7 +22,7 @@ void append(std::vector<double>& to, const std::vector<std::vector<double>>& ste
   for (const auto& step : steps) to.insert(to.end(), step.begin(), step.end());
 }
 
-/// The recordings' own rows of decode steps, each sorted from the greatest weight on.
+/// The recorded rows of decode steps, each sorted by descending weight.
 std::vector<std::vector<double>> sorted_rows(const Recording& recording, std::int64_t prompt) {
   std::vector<std::vector<double>> out;
   for (std::int32_t layer = 0; layer < recording.info().layers; ++layer) {
@@ -57,7 +57,7 @@ void add_overlaps(std::vector<double>& to, const Recording& recording, std::int3
       const double* row = rows->row(static_cast<std::int32_t>(h)).f64;
       std::size_t among = 0;
       for (const std::int32_t i : own) {
-        std::size_t better = 0;  // of equal weights the newer one
+        std::size_t better = 0;  // among equal weights, the newer one
         for (std::int32_t k = 0; k <= t; ++k)
           better += row[k] > row[i] || (row[k] == row[i] && k > i) ? 1 : 0;
         among += better < own.size() ? 1 : 0;
@@ -149,7 +149,7 @@ TEST(Frontier, PoolsWhatEachPolicyDoesAlone) {
         while (100 * rank < 95 * errors.size()) ++rank;
         EXPECT_EQ(point.error_p95.value(), errors[rank - 1]);
       }
-      // The bound at equal entries: step by step, and on the line.
+      // The bound for equal numbers of entries: step by step, and on the line.
       EXPECT_LE(*point.mass_mean, *point.oracle_mass_mean + 1e-12);
       EXPECT_LE(*point.mass_mean, most(point.entries_max) + 1e-12);
       const auto on_line =
@@ -287,7 +287,7 @@ TEST(Frontier, AnyNumberOfThreadsGivesTheSameBits) {
   }
 }
 
-/// Whatever fails later on another thread, the error is that of the first input that has one.
+/// Whatever fails later on another thread, the reported error is that of the first input with an error.
 TEST(Frontier, TheFirstErrorIsTold) {
   Random random(11, "errors");
   Request request{.inputs = {},

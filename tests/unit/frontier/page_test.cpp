@@ -38,7 +38,7 @@ void expect_points_on_page(bool errors) {
     widest = std::max(widest, point.bytes_per_token);
     highest = std::max(highest, value(point));
   }
-  // Lines stand in the order of the policies, their points by bytes; budgets ascend here.
+  // Lines are in the order of the policies, their points by bytes; here budgets ascend.
   for (std::size_t i = 0; i < circles.size(); ++i) {
     const double x = std::stod(circles[i]->attributes.at("cx"));
     const double y = std::stod(circles[i]->attributes.at("cy"));

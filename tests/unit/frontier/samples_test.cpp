@@ -1,4 +1,4 @@
-// Means and percentiles against sorted lists.
+// Means and percentiles compared with sorted lists.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ TEST(Percentile95, IsTheNearestRankOfTheSortedList) {
       p95.add(number);
     }
     std::sort(numbers.begin(), numbers.end());
-    std::size_t rank = 0;  // the least with 95 % of all at or below it
+    std::size_t rank = 0;  // the least value that at least 95 % do not exceed
     while (100 * (rank + 1) < 95 * numbers.size()) ++rank;
     EXPECT_EQ(p95.value(), numbers[rank]) << "seed " << seed << " of " << numbers.size();
   }
@@ -68,7 +68,7 @@ TEST(ClusterError, IsTheFormula) {
   error.add(5, 5);
   // R = 9 / 11; squares (3 - 36/11)^2 + (1 - 18/11)^2 + (5 - 45/11)^2 = (9 + 49 + 100) / 121.
   EXPECT_NEAR(*error.value(), std::sqrt(1.5 * 158 / 121) / 11, 1e-15);
-  // Of clusters of one size it is the usual one: standard deviation of means over the root of their number.
+  // For clusters of equal size it is the usual formula: standard deviation of means over the root of their number.
   ClusterError even;
   for (const double mean : {0.5, 0.75, 0.25, 0.9}) even.add(mean * 8, 8);
   EXPECT_NEAR(*even.value(), std::sqrt((0.01 + 0.0225 + 0.1225 + 0.09) / 3 / 4), 1e-12);

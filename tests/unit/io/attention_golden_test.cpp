@@ -1,4 +1,4 @@
-// Equal to the golden cases of ../golden/policies, from their JSON and from the same rows stored as .kva.
+// Results equal the golden cases of ../golden/policies, from their JSON and from the same rows stored as .kva.
 #include <gtest/gtest.h>
 #include <simdjson.h>
 
@@ -30,14 +30,14 @@ Sets sets_of(dom::element array) {
 
 /// `NAME:key=value,...` of a case, with the names of the command line.
 std::string policy_of(dom::element golden) {
-  // Where the two names differ.
+  // Policies with different names in the two.
   static const std::map<std::string_view, std::string> kNames{
       {"h2o_real_drop", "h2o"},
       {"h2o_masked", "h2o-masked"},
       {"streaming", "streaming-llm"},
       {"keyformer_paper", "keyformer"},
       {"keyformer_gptj", "keyformer-gptj"},
-      {"seed_lfu_lru", "seed-lru"},  // the case says mode
+      {"seed_lfu_lru", "seed-lru"},  // the case has the mode as a parameter
       {"seed_threshold", "seed-threshold"},
       {"seed_proportional", "seed-proportional"}};
   const std::string_view name = golden["policy"];
@@ -144,7 +144,7 @@ TEST(GoldenPolicies, GreedyBound) {
   }
 }
 
-/// Files that are handed out with the project: those that stand there now must be those that are tested here.
+/// Files that are provided with the project: the present ones must be those that are tested here.
 TEST(GoldenPolicies, CopiesAreCurrent) {
   const char* named = std::getenv("KVPLAN_SHARED");
   const std::string shared = named != nullptr ? named : std::string(KVPLAN_SOURCE_DIR) + "/../shared";

@@ -1,4 +1,4 @@
-// Attention rows as JSON: what is accepted, and one line for what is not.
+// Attention rows as JSON: what is accepted, and one line for each error.
 #include <gtest/gtest.h>
 
 #include "simulator/io/attention_json.h"

@@ -1,5 +1,5 @@
-// Calibrations: the page's example is read and written back, keys are the schema's, every kind of mistake has its
-// line.
+// Calibrations: the page's example is read and written again, keys are those of the schema, every kind of mistake has
+// its line.
 #include "simulator/io/calibration.h"
 
 #include <google/protobuf/descriptor.h>
@@ -63,7 +63,7 @@ TEST(Calibration, TheExampleOfThePageIsReadAsItStands) {
   EXPECT_EQ(c.fits[0].held_out_rows, 1);
 }
 
-/// The same values, for any spaces.
+/// Checks that the values are equal, whatever the spaces are.
 void expect_same(const dom::element a, const dom::element b, const std::string& path) {
   dom::object object;
   dom::array array;
@@ -95,7 +95,7 @@ TEST(Calibration, WhatIsWrittenIsWhatWasRead) {
   EXPECT_EQ(calibration_json(again.value()), json);
 }
 
-/// Keys of the JSON are the fields of the message, in their order; every field is there.
+/// Checks that the keys of the JSON are the fields of the message, in order, and that every field is there.
 void expect_fields(const dom::element value, const Descriptor& type) {
   dom::object object;
   ASSERT_EQ(value.get(object), simdjson::SUCCESS) << type.name();

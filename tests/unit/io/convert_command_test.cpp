@@ -1,4 +1,4 @@
-// `kvplan convert` and `kvplan run --report` as a user meets them.
+// `kvplan convert` and `kvplan run --report` from the user's side.
 #include <gtest/gtest.h>
 
 #include "tests/unit/report/cases.h"

@@ -1,4 +1,4 @@
-// Files that are cut, damaged, of another version or hostile: one line, and bounded memory.
+// Files that are cut off, damaged, of another version or hostile: one error line, and bounded memory.
 #include <gtest/gtest.h>
 
 #include "proto/document.pb.h"
@@ -53,7 +53,7 @@ TEST(DocumentDamage, EveryFlippedBitIsAnError) {
 
 TEST(DocumentDamage, OneKindIsNotTheOther) {
   const auto all = samples();
-  // Asking for one kind does not return the other, and JSON is neither.
+  // A request for one kind does not return the other, and JSON is neither.
   expect_error({DocumentKind::kReport, {}}, all[0].bytes);
   expect_error({DocumentKind::kScenario, {}}, all[1].bytes);
   EXPECT_EQ(document_kind(all[0].bytes), DocumentKind::kScenario);
@@ -104,12 +104,12 @@ TEST(DocumentDamage, OtherFramesAreLeftOutOrRefused) {
 }
 
 TEST(DocumentDamage, CountsAreBounded) {
-  // A frame that claims more than it may have, around nothing.
+  // A frame that claims more bytes than allowed, with no data.
   std::string huge(document_magic(DocumentKind::kReport));
   huge += frame::make("HEAD", "\x08\x01") + "BODY" + std::string(12, '\xFF');
   EXPECT_EQ(report_error(huge),
             "file: byte 35: a frame of 4294967295 bytes (4294967295 stored); at most 4194304 are read");
-  // Two bytes are enough for a replica.
+  // Two bytes are enough for one replica.
   v1::Report message;
   for (int i = 0; i <= kMostReplicas; ++i) message.add_replicas();
   EXPECT_EQ(report_error(testing::document(DocumentKind::kReport, message.SerializeAsString())),

@@ -24,7 +24,7 @@ std::string bytes_of(const Make& make) {
   return made.ok() ? out : "error: " + made.error().to_string();
 }
 
-/// The caller keeps the bytes alive.
+/// The caller must keep the bytes alive.
 traces::Input input_of(std::string_view bytes, const std::string& name = "file");
 
 /// A file of correct frames around any messages: type and message of each.

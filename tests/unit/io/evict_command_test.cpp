@@ -55,7 +55,7 @@ class Command : public testing::Test {
   fs::path folder_;
 };
 
-/// What evict printed is a file that evict follows.
+/// The output of evict is a file that evict can follow.
 TEST_F(Command, RecordedSetsAreFollowed) {
   const std::string input = kGolden + "inputs/A.json";
   ASSERT_EQ(run("evict " + input + " --policy tova:budget=6 --prefill 8 --json " + path("sets.json")).code,
@@ -70,7 +70,7 @@ TEST_F(Command, RecordedSetsAreFollowed) {
   EXPECT_EQ(std::string_view(found["policy"]), "recorded");
   EXPECT_EQ(simdjson::minify(found["after_prefill"]), simdjson::minify(expected["after_prefill"]));
   EXPECT_EQ(simdjson::minify(found["steps"]), simdjson::minify(expected["steps"]));
-  // Files that were made by others, and ones that do not fit.
+  // Files from other sources, and files that do not fit.
   EXPECT_EQ(
       run("evict " + input + " --policy recorded:file=" + kGolden + "h2o_A.json --prefill 8 --json -").code,
       0);
@@ -146,7 +146,7 @@ TEST_F(Command, BudgetsComposeWithPolicies) {
   EXPECT_EQ(std::int64_t(found["summary"]["bytes"]), std::int64_t(expected["summary"]["bytes"]));
   EXPECT_EQ(double(found["summary"]["mean_attended_mass"]),
             double(expected["summary"]["mean_attended_mass"]));
-  // One layer of it has the keys of a result without a budget.
+  // A result for one layer has the same keys as a result without a budget.
   const Ended one_layer =
       run("evict " + input + " --policy h2o:hh=9,recent=4 --budget uniform:capacity=8 --layer 0 --json -");
   dom::parser three;
@@ -164,7 +164,7 @@ TEST_F(Command, BudgetsComposeWithPolicies) {
       {"--policy tova:budget=5 --budget headkv:scores=[[1]],capacity=8,window=0", "selects tokens per layer"},
       {"--policy tova:budget=5 --all-layers --layer 0", "--layer"},
   }};
-  // What D2O measures if no numbers are given: the one layer is the first, and left alone.
+  // What D2O measures if no numbers are given: the only layer is the first one, which it leaves unchanged.
   const Ended measured = run("evict " + input + " --policy h2o:hh=1,recent=1 --budget d2o --json -");
   ASSERT_EQ(measured.code, 0) << measured.err;
   const Ended full = run("evict " + input + " --policy h2o:hh=500,recent=1 --all-layers --json -");
@@ -182,7 +182,7 @@ TEST_F(Command, BudgetsComposeWithPolicies) {
   }
 }
 
-/// Results of methods that move positions say so; tables of heads come as text or as a file.
+/// Results of methods that move positions state this; tables of heads are given as text or as a file.
 TEST_F(Command, WhatAResultIsWithout) {
   const std::string input = "evict " + kGolden + "inputs/A.json --prefill 8 --json - --policy ";
   for (const char* policy : {"streaming-llm:sink=2,recent=4", "finch:window=4"}) {
@@ -262,7 +262,7 @@ TEST_F(Command, CompressedRecordingsAreReadAsTheyAre) {
     EXPECT_EQ(packed.code, 0) << packed.err;
     EXPECT_EQ(packed.out, plain.out);
   }
-  // The rows as text too, and a bomb that costs time and no memory.
+  // The rows as text too, and a compression bomb that takes time but no memory.
   const auto pack = [&](const std::string& name, std::string_view text, int times) {
     const auto out = std::move(traces::create_output(path(name))).value();
     for (int i = 0; i < times; ++i) ASSERT_TRUE(out->write(text).ok());

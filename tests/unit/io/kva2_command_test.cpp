@@ -1,4 +1,4 @@
-// Commands on .kva files of version 2: what they say, and what they say of files that were cut.
+// Commands on .kva files of version 2: their output, also for files that were cut off.
 #include <gtest/gtest.h>
 #include <simdjson.h>
 
@@ -16,7 +16,7 @@ using attention::Part;
 using traces::testing::run_kvplan;
 using traces::testing::TemporaryFolder;
 
-/// Three layers of four (layer 2 is missing), two sequences, rows beside tensors, sinks and a window in layer 1.
+/// Three layers of four (layer 2 is missing), two sequences, rows and tensors, sinks and a window in layer 1.
 FullSample sample_file() {
   FullSample sample;
   sample.info = everything(4);
@@ -98,7 +98,7 @@ TEST_F(KvaTwoCommand, EveryCommandSaysThatAFileWasCut) {
   EXPECT_FALSE(bool(found["sequences"].at(1)["complete"]));
 }
 
-/// A run needs all layers. A sweep opens recordings once for all of its cases, and says it once.
+/// A run needs all layers. A sweep opens recordings once for all of its cases, and warns once.
 TEST_F(KvaTwoCommand, RunsOfAFileThatWasCutSaySo) {
   FullSample sample;
   sample.info = everything(2);
@@ -138,7 +138,7 @@ TEST_F(KvaTwoCommand, AMissingLayerIsOneLineThatSaysWhichExist) {
   }
 }
 
-/// What is assumed of any layer is said of all together, once.
+/// An assumption about any layer is stated once, for all layers together.
 TEST_F(KvaTwoCommand, AllLayersSayWhichHeadsAreMissing) {
   FullSample sample;
   sample.info = everything(2);

@@ -1,4 +1,4 @@
-// Recordings of version 2 that are refused, and what the errors say.
+// Recordings of version 2 that are refused, and the error texts.
 #include <gtest/gtest.h>
 #include <zlib.h>
 #include <cstring>
@@ -26,7 +26,7 @@ std::string error_of(const std::string& bytes) {
   return recording.ok() ? "" : recording.error().to_string();
 }
 
-/// A header of version 2 that is good, for breaking.
+/// A correct header of version 2, to be changed by tests.
 v1::AttentionHeader good_header() {
   return header_of(everything(2));
 }
@@ -261,7 +261,7 @@ TEST(KvaTwo, MissingLayersAndPartsAreNamed) {
             "--layer: layer 4 of sequence 0 was not recorded; recorded layers: 0 to 2, 5, 6");
 }
 
-/// A token is missing in the middle of a part of a sequence that says it is complete.
+/// A token is missing in the middle of a part of a sequence that is marked as complete.
 TEST(KvaTwo, GapsAreNamed) {
   FullSample sample;
   sample.info = everything(1);

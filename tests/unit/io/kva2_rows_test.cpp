@@ -1,5 +1,5 @@
-// Rows computed from tensors of version 2 (window, soft cap, sinks, bias) against the plain formula, and what policies
-// make of them: beside recorded rows, with sinks, of a subset of heads.
+// Rows computed from tensors of version 2 (window, soft cap, sinks, bias) compared with the plain formula, and the
+// results of policies: with recorded rows, with sinks, with a subset of heads.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -31,7 +31,7 @@ struct NaiveRow {
   double sink{0};
 };
 
-/// The softmax of the page's formula over the positions given. Heads are numbers of the model.
+/// The softmax by the page's formula over the given positions. Heads have their numbers in the model.
 NaiveRow softmax(const FullSample& sample, const LayerInfo& layer, int head, int t,
                  const std::vector<int>& over) {
   const auto& q = sample.numbers.at({0, layer.layer, Part::kQueries, head});
@@ -109,7 +109,7 @@ TEST(KvaTwoRows, ComputedRowsObeyWindowCapSinksAndBias) {
   for (const int count : {windows, sinks, biases, caps}) EXPECT_GT(count, 20);
 }
 
-/// A layer with all that changes logits, of one sequence.
+/// A layer with everything that changes logits, in one sequence.
 FullSample plain_sample(std::uint64_t seed, int tokens, bool rows_too) {
   FullSample sample;
   sample.info = everything(2);
@@ -149,7 +149,7 @@ double relative(const std::vector<double>& whole, const std::vector<double>& par
   return std::sqrt(off / all);
 }
 
-/// H2O once more: the softmax over what is kept, the sink in its denominator.
+/// A second implementation of H2O: the softmax over the kept tokens, with the sink in its denominator.
 TEST(KvaTwoRows, PoliciesRenormaliseWithTheSink) {
   constexpr int kTokens = 40;
   constexpr int kPrompt = 15;
@@ -195,7 +195,7 @@ TEST(KvaTwoRows, PoliciesRenormaliseWithTheSink) {
   EXPECT_LT(most_mass, 0.99) << "sinks take their share";
 }
 
-/// Recorded rows decide what goes; queries, keys and values say what that does to the output.
+/// Recorded rows decide which tokens are dropped; queries, keys and values give the effect on the output.
 TEST(KvaTwoRows, RowsDriveAndTensorsMeasure) {
   constexpr int kTokens = 30;
   constexpr int kPrompt = 10;
@@ -232,7 +232,7 @@ TEST(KvaTwoRows, RowsDriveAndTensorsMeasure) {
     }
 }
 
-/// A file of some heads gives for them what a file of all heads does.
+/// A file with some heads gives the same results for them as a file with all heads.
 TEST(KvaTwoRows, ASubsetOfHeadsIsThoseHeads) {
   for (const bool rows : {false, true}) {
     const FullSample all = plain_sample(6, 25, rows);
@@ -270,7 +270,7 @@ TEST(KvaTwoRows, ASubsetOfHeadsIsThoseHeads) {
   }
 }
 
-/// The rest of a row is spread over its window alone.
+/// The rest of a row is spread over its window only.
 TEST(KvaTwoRows, TopRowsStayInTheirWindow) {
   FullSample sample;
   sample.info = everything(1);

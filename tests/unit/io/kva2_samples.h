@@ -31,7 +31,7 @@ attention::RecordingInfo everything(int layers);
 /// Fills a sample that has its `info`.
 void fill_sample(FullSample& sample, Random& random);
 
-/// Tokens are written `block` at a time, as by a recorder. `finish`: with index and trailer.
+/// The bytes of a file. Tokens are written `block` at a time, as by a recorder. `finish`: with index and trailer.
 std::string kva2_of(const FullSample& sample, Codec codec, std::int64_t block, bool finish = true);
 
 /// Contents of the frames up to `length` of a file, read without an index.

@@ -1,4 +1,4 @@
-// .kva files of version 2: every part read back in any mixture, files cut anywhere, and what is refused.
+// .kva files of version 2: every part read back in any mixture, files cut off anywhere, and what is refused.
 #include <gtest/gtest.h>
 #include <zlib.h>
 #include <algorithm>
@@ -31,7 +31,7 @@ double weight_at(const attention::RowView& row, std::size_t i) {
   return row.f64 != nullptr ? row.f64[i] : static_cast<double>(row.f32[i]);
 }
 
-/// Everything that `sample` has of tokens below those that the recording says are whole.
+/// Checks all of `sample` up to the tokens that the recording calls complete.
 void expect_same(const FullSample& sample, const Recording& recording, const std::string& bytes) {
   const KvaShape shape(sample.info);
   for (const auto& [stream, numbers] : sample.numbers) {
@@ -156,7 +156,7 @@ TEST(KvaTwo, HeaderFieldsComeBack) {
   EXPECT_EQ(tensors.value().value_norms[1], (sample.numbers.at({0, 1, Part::kValueNorms, 1})));
 }
 
-/// Tokens that all parts and heads of a layer have, from what the second reader saw.
+/// Tokens that all parts and heads of a layer have, by what the second reader read.
 std::int64_t whole_by_hand(const FullSample& sample, const WalkedFile& walked, std::int32_t s,
                            const LayerInfo& layer) {
   const KvaShape shape(sample.info);
@@ -195,7 +195,7 @@ TEST(KvaTwo, CutAnywhereEverythingWholeIsRead) {
     const std::size_t header_end = frame_end(bytes, 8);
     std::size_t read = 0;
     WalkedFile walked;
-    std::size_t next = 0;  // where the next frame is whole
+    std::size_t next = 0;  // where the next complete frame begins
     for (std::size_t length = 0; length < bytes.size(); ++length) {
       const std::string cut = bytes.substr(0, length);
       const auto recording = open_kva(random_access_of(cut, "x.kva"));
@@ -258,7 +258,7 @@ TEST(KvaTwo, EveryFlippedBitIsNoticed) {
   Random random(3, "flip");
   fill_sample(sample, random);
   const std::string bytes = kva2_of(sample, Codec::kPlanesZlib, 2);
-  // The index repeats what a sequence's own frames say; the index is what is read.
+  // The index repeats the contents of a sequence's own frames; readers use the index.
   std::vector<bool> repeated(bytes.size());
   for (std::size_t at = 8; at + 20 < bytes.size(); at = frame_end(bytes, at))
     if (bytes.compare(at, 4, "SEQN") == 0)
@@ -323,7 +323,7 @@ TEST(BytePlanes, AreWhatThePageSays) {
   }
 }
 
-/// Bytes of version 1 are those of before version 2 existed.
+/// Files of version 1 have the same bytes as before version 2 existed.
 TEST(Kva, VersionOneIsWrittenAsEver) {
   const auto sum = [](const std::string& bytes) {
     return crc32(0, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(bytes.size()));

@@ -58,7 +58,7 @@ std::string kva_of(const TensorSample& sample, Codec codec) {
     for (std::size_t h = 0; h < heads.size(); ++h)
       EXPECT_TRUE(writer.value()->tensor({0, 0, static_cast<std::int32_t>(h)}, part, heads[h]).ok());
   };
-  put(sample.values, TensorPart::kValues);  // any order
+  put(sample.values, TensorPart::kValues);  // in any order
   put(sample.queries, TensorPart::kQueries);
   put(sample.keys, TensorPart::kKeys);
   EXPECT_TRUE(writer.value()->finish().ok());

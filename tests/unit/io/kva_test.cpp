@@ -1,5 +1,5 @@
-// .kva files: every form read back, rows computed from tensors against plain formulas, and every way to break
-// a file.
+// .kva files: every form read back, rows computed from tensors compared with plain formulas, and every way to damage a
+// file.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -78,7 +78,7 @@ TEST(Kva, TopEntriesKeepTheMass) {
     EXPECT_NEAR(sum, 1.0, 1e-12);
     EXPECT_GE(equal, std::min<std::int64_t>(t + 1, 10));
   }
-  // Listing everything loses nothing.
+  // A list of all entries loses nothing.
   const auto all = open_bytes(row_sample(4, 80, Element::kF64, 80));
   ASSERT_TRUE(all.ok());
   for (const char* policy : {"h2o:hh=5,recent=5", "tova:budget=9"}) {
@@ -89,7 +89,7 @@ TEST(Kva, TopEntriesKeepTheMass) {
   }
 }
 
-/// Softmax of the plain formula over the positions given.
+/// Softmax by the plain formula over the given positions.
 std::vector<double> softmax(const TensorSample& s, int head, int t, const std::vector<int>& over) {
   std::vector<double> out;
   const auto& q = s.queries[static_cast<std::size_t>(head)];
@@ -147,7 +147,7 @@ TEST(Kva, PoliciesOnTensorsRecomputeOverWhatIsKept) {
   const TensorSample sample = tensor_sample(6, kTokens, Element::kF32);
   const auto recording = open_bytes(kva_of(sample, Codec::kZlib));
   ASSERT_TRUE(recording.ok());
-  // H2O once more: softmax over the kept tokens only, per query head, mean over the two of a KV head.
+  // A second implementation of H2O: softmax over the kept tokens only, per query head, mean over the two of a KV head.
   const Outcome found = attention::run_policy(*recording.value(), "h2o:hh=5,recent=4", kPrompt);
   for (int kv = 0; kv < 2; ++kv) {
     std::vector<int> kept;
@@ -203,7 +203,7 @@ TEST(Kva, PoliciesOnTensorsRecomputeOverWhatIsKept) {
 }
 
 TEST(Kva, SoftmaxOverAVanishingRestIsTakenFromTheLogits) {
-  // Token 0 takes all of every row; the others' weights underflow, yet among themselves they differ.
+  // Token 0 gets the whole mass of every row; the others' weights underflow, yet they differ among themselves.
   TensorSample sample = tensor_sample(1, 6, Element::kF32);
   for (auto& q : sample.queries) std::fill(q.begin(), q.end(), 1.0F);
   for (auto& k : sample.keys) {
@@ -222,7 +222,7 @@ TEST(Kva, SoftmaxOverAVanishingRestIsTakenFromTheLogits) {
   EXPECT_GT(window.error.back()[0], 0.0);
 }
 
-/// All that a file can be asked: sets and masses of two policies on every layer, or the error.
+/// Everything that can be read from a file: sets and masses of two policies on every layer, or the error.
 std::string answers(const std::string& bytes) {
   const auto recording = open_bytes(bytes);
   if (!recording.ok()) return "error: " + recording.error().to_string();
@@ -300,7 +300,7 @@ TEST(Kva, BadNumbersAreNamed) {
   EXPECT_EQ(rows_error({1, .5, .5}), "x.kva: row 2 of query head 0 is needed but was not recorded");
 }
 
-/// A head that is missing is an error of that head, when a policy asks for its layer; others are read.
+/// A missing head is an error of that head when a policy needs its layer; other layers can be read.
 TEST(Kva, MissingHeadsAreNamed) {
   std::string bytes;
   attention::RecordingInfo info;

@@ -1,4 +1,4 @@
-// Whole steps out of a calibration: what is taken, what reports say of it, what is refused.
+// Whole steps from a calibration: which rows are used, what reports state, what is refused.
 #include "simulator/io/measured_steps.h"
 
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ TEST(MeasuredSteps, MediansAreRoundedOnceAndExact) {
             "duration; above the largest it extrapolates from the last two.");
 }
 
-/// The middle one counts, of two the shorter; and it is said.
+/// The middle measurement counts, of two the shorter; a note says so.
 TEST(MeasuredSteps, OfSeveralMeasurementsTheMiddleOne) {
   const auto steps_of = [](const std::vector<double>& median) {
     const std::vector<double> ones(median.size(), 1);

@@ -1,5 +1,5 @@
-// NaN in every form of recording, given to policies that read it: each ends in an error that names the position, or
-// cannot be reached. So policies never get NaN (attention/selection.h).
+// NaN in every form of recording, given to policies that read it: each results in an error that names the position, or
+// cannot occur. So policies never get NaN (attention/selection.h).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ Opened opened(const std::string& bytes) {
   return open_kva(random_access_of(bytes, "x.kva"));
 }
 
-/// The error in which a policy on the whole recording ends; empty: there was none.
+/// The error of a policy on the whole recording; empty: there was none.
 std::string error_of(const Opened& recording, const std::string& policy) {
   if (!recording.ok()) return recording.error().to_string();
   const auto done =
@@ -101,7 +101,7 @@ TEST(NotANumber, InTensors) {
   }
 }
 
-/// The file with its first chunk of a part begun by bits that are NaN in every type of number; other frames stay.
+/// The file in which the first chunk of a part begins with bits that are NaN in every type; other frames are unchanged.
 std::string with_nan(const std::string& bytes, Part part, std::size_t at) {
   std::string out = bytes;
   for (auto offset = static_cast<std::size_t>(8); offset + 16 <= out.size();) {
@@ -123,8 +123,8 @@ std::string with_nan(const std::string& bytes, Part part, std::size_t at) {
   return out;
 }
 
-/// Every part of a file of version 2 that a policy can decide by. Its writer refuses such numbers but in rows, so that
-/// they are put into what it wrote.
+/// Every part of a file of version 2 by which a policy can decide. The writer refuses such numbers, except in rows, so
+/// the test puts them into a written file.
 TEST(NotANumber, InPartsOfVersionTwo) {
   Random random(1, "parts");
   FullSample sample;
@@ -144,7 +144,7 @@ TEST(NotANumber, InPartsOfVersionTwo) {
   }
 }
 
-/// JSON has no word for NaN, and a number that is too large for float64 is none.
+/// JSON has no NaN, and a number that is too large for float64 is an error.
 TEST(NotANumber, InJson) {
   for (const std::string weight : {"NaN", "nan", "-nan", "null", "Infinity", "1e999", "0/0"}) {
     const std::string text = R"({"query_heads": 1, "T": 2, "rows": [[[1.0], [0.5, )" + weight + "]]]}";

@@ -1,4 +1,4 @@
-// Files as runs read them: they are distinguished by all of their content.
+// Files as runs read them: they are distinguished by their whole content.
 #include "simulator/io/openers.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// The Python package and the C++ code read each other's files and find the same in them.
+// The Python package and the C++ code read each other's files with the same results.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -18,7 +18,7 @@ using attention::Element;
 using attention::Outcome;
 
 const std::string kRoot = KVPLAN_SOURCE_DIR;
-const std::string kPython = KVPLAN_PYTHON3;  // empty where there is none
+const std::string kPython = KVPLAN_PYTHON3;  // empty: there is no Python
 
 class Python : public testing::Test {
  protected:
@@ -33,7 +33,7 @@ class Python : public testing::Test {
   [[nodiscard]] int python(const std::string& arguments) const {
     return std::system(("PYTHONPATH=" + kRoot + "/traces/python " + kPython + " -B " + arguments).c_str());
   }
-  /// What the file says, as read here, of every layer.
+  /// The contents of the file as C++ reads them, for every layer.
   static std::string answers(const std::string& file) {
     const auto recording = open_attention(file);
     if (!recording.ok()) return recording.error().to_string();
@@ -82,7 +82,7 @@ TEST_F(Python, ConvertsTheGoldenInputs) {
     const std::string json = kRoot + "/tests/golden/policies/inputs/" + input + ".json";
     ASSERT_EQ(python("-m kvplan_traces convert " + json + " " + path("x.kva")), 0);
     EXPECT_EQ(answers(path("x.kva")), answers(json));
-    // And back: the same numbers.
+    // And in the other direction: the same numbers.
     ASSERT_EQ(python("-m kvplan_traces dump " + path("x.kva") + " >" + path("back.json")), 0);
     EXPECT_EQ(answers(path("back.json")), answers(json));
   }

@@ -83,7 +83,7 @@ TEST(ReportBinary, GivesTheJsonOfTheRun) {
     EXPECT_FALSE(file.later_fields || file.timeline);
     EXPECT_EQ(testing::report_bytes(result), bytes) << "same result, same bytes";
     EXPECT_EQ(copied(bytes), bytes);
-    // From the JSON the same again.
+    // The JSON gives the same binary form again.
     const std::string from_json = copied(json);
     EXPECT_EQ(read(from_json).json, json);
     EXPECT_EQ(read(json).json, json);
@@ -138,7 +138,7 @@ TEST(ReportBinary, NamesOfFilesStayWhatTheyAre) {
   EXPECT_EQ(report_json(message).value(), runs::report_json(result));
 }
 
-/// The largest and least numbers there are, and texts that JSON has to escape.
+/// The largest and smallest numbers, and texts that JSON must escape.
 TEST(ReportBinary, ExtremeValues) {
   runs::RunResult result = run(cases()[0]);
   result.computed_tokens = INT64_MAX;

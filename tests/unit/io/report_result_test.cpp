@@ -1,4 +1,4 @@
-// Reports read back as runs: the numbers are the same, and impossible ones are rejected.
+// Reports read back as runs: the numbers are equal, and impossible ones are rejected.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -99,7 +99,7 @@ TEST(ReportedRun, HasTheNumbersAndBinsOfTheRun) {
           ASSERT_EQ(found.least, expected.least);
           ASSERT_EQ(found.greatest, expected.greatest);
         }
-      // From JSON the numbers alone.
+      // From JSON only the numbers.
       Bins none;
       const auto from_json = read(runs::report_json(run), none);
       ASSERT_TRUE(from_json.ok()) << from_json.error().to_string();
@@ -112,7 +112,7 @@ std::string shown(const runs::RunSummary& run) {
   return report::content_text(report::run_content(run), 100);
 }
 
-/// Read back and written again, a report is what it was; so is what people are shown of it.
+/// A report that is read and written again is unchanged; so is all that is printed from it.
 void expect_complete(const std::vector<runs::Setting>& more, const traces::Trace& trace,
                      const std::shared_ptr<const attention::Recording>& recording = nullptr) {
   auto settings = report::testing::small_settings();

@@ -1,6 +1,6 @@
-// Bytes add up when token policies drive blocks, on the bundled recording: what stays of each head comes from the
-// model's own attention, what that holds and frees from the courses of serving runs. sample_invariants_test.cpp has the
-// other rules that hold of every policy.
+// Bytes add up if token policies decide which blocks are freed, on the bundled recording: the kept tokens of each head
+// follow from the model's own attention, the held and freed blocks from the courses of serving runs.
+// sample_invariants_test.cpp has the other properties of every policy.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -58,8 +58,8 @@ void expect_none_below_zero(const HeldCells& cells) {
     EXPECT_GE(state, 0);
 }
 
-/// After every token: what is live is what the policy keeps; with everything else that is held it fills whole blocks,
-/// those granted less those that came back; no state is below 0.
+/// After every token: live cells are those that the policy keeps; with all other held cells they fill whole blocks,
+/// those granted minus those freed; no state is below 0.
 TEST(SampleAccounting, HeldBlocksHoldWhatIsKept) {
   for (const std::string& policy : kPolicies) {
     const auto trajectory = trajectory_of(policy);
@@ -96,7 +96,7 @@ TEST(SampleAccounting, HeldBlocksHoldWhatIsKept) {
   }
 }
 
-/// The layers one by one, as they are evaluated, make what a run over all of them keeps.
+/// The layers evaluated one by one keep the same as a run over all of them.
 TEST(SampleAccounting, LayersSumToTheWhole) {
   for (const std::string& policy : kPolicies) {
     SCOPED_TRACE(policy);
@@ -134,8 +134,8 @@ TEST(SampleAccounting, LayersSumToTheWhole) {
   }
 }
 
-/// A compaction moves exactly the survivors of the recording: each is read and written once, and nothing else; after
-/// it there is no hole among them.
+/// A compaction moves exactly the survivors of the recording: each is read and written once, and nothing else; after it
+/// there is no hole among them.
 TEST(SampleAccounting, CompactionMovesTheSurvivors) {
   for (const std::string policy :
        {"h2o:hh=12,recent=12", "tova:budget=24", "scissorhands:recent=2,drop=1,budget=24"})

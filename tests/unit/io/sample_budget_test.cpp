@@ -1,4 +1,4 @@
-// What D2O's budget measures of the bundled recording, beside the softmax of its queries and keys worked out anew.
+// What D2O's budget measures on the bundled recording, compared with a new softmax of its queries and keys.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -74,7 +74,7 @@ TEST(SampleBudget, D2oMeasuresTheRecordedPrompt) {
     weight.push_back(std::exp(-figure / static_cast<double>(variances.size())));
     sum += weight.back();
   }
-  // What follows of it: layers 0, 1 and the last are left alone, the others share by their evenness.
+  // The result: layers 0, 1 and the last keep everything, the others share by their evenness.
   const auto retained = retained_of(choice.value(), layers, kPrompt, {recording.get(), kSequence});
   ASSERT_TRUE(retained.ok()) << retained.error().to_string();
   for (std::size_t layer = 0; layer < weight.size(); ++layer) {
@@ -84,7 +84,7 @@ TEST(SampleBudget, D2oMeasuresTheRecordedPrompt) {
     const double tokens = std::floor((kPrompt + 1) * share * 0.2) + std::floor((kPrompt + 1) * share * 0.1);
     EXPECT_EQ(retained.value().tokens[layer].front(), whole ? kPrompt : tokens) << layer;
   }
-  // Without a recording its numbers have to be given.
+  // Without a recording, its numbers must be given.
   const auto alone = retained_of(choice.value(), layers, kPrompt);
   ASSERT_FALSE(alone.ok());
   EXPECT_EQ(alone.error().field, "d2o:scores");

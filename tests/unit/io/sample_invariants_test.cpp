@@ -1,6 +1,6 @@
-// What must hold of token policies for every input, held on the bundled recording of a real decoder: all layers of its
-// shortest sequence, the first and last of the next. tests/unit/attention/invariants_test.cpp holds the same on random
-// rows. Rows, values and query heads that share a KV head are the model's own.
+// Properties that token policies must have for every input, checked on the bundled recording of a real decoder: all
+// layers of its shortest sequence, the first and last layer of the next. tests/unit/attention/invariants_test.cpp
+// checks the same on random rows. Here rows, values and query heads that share a KV head are the model's own.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -107,7 +107,7 @@ std::string number(int x) {
 std::string h2o_text(int budget) {
   return "h2o:hh=" + number(budget / 2) + ",recent=" + number(budget - budget / 2);
 }
-/// Those that never keep more than a budget once the prompt is over.
+/// Policies that never keep more than a budget after the prompt.
 std::vector<std::string> bounded_policies(int budget) {
   std::vector<std::string> out{h2o_text(budget), h2o_text(budget) + ",score_rows=raw",
                                "streaming-llm:sink=4,recent=" + number(budget - 4)};
@@ -164,7 +164,7 @@ TEST(SampleInvariant, SizesAndNesting) {
   });
 }
 
-/// 3: sinks and recent tokens stay; three ways to say window.
+/// 3: sinks and recent tokens stay; three forms of a window agree.
 TEST(SampleInvariant, ProtectedTokensStay) {
   each_case([](const LayerOf& recording) {
     for (const int budget : kBudgets) {
@@ -187,7 +187,7 @@ TEST(SampleInvariant, ProtectedTokensStay) {
   });
 }
 
-/// 4: a budget of everything is the full cache.
+/// 4: a budget for everything equals the full cache.
 TEST(SampleInvariant, BudgetOfEverythingIsFull) {
   each_case([](const LayerOf& recording) {
     const Outcome full = outcome(recording, "full");
@@ -204,7 +204,7 @@ TEST(SampleInvariant, BudgetOfEverythingIsFull) {
   });
 }
 
-/// 5: H2O's scores of one head sum to the rows seen, less what dropped tokens held; a constant factor changes nothing.
+/// 5: H2O's scores of one head sum to the rows seen, minus the scores of dropped tokens; a factor changes nothing.
 TEST(SampleInvariant, H2oAddsOneForEveryRow) {
   each_case([](const LayerOf& recording) {
     const Rows rows = recording.rows();
@@ -253,7 +253,7 @@ TEST(SampleInvariant, HeadsAreInterchangeable) {
         for (std::size_t set = 0; set < rows.size(); ++set)
           ASSERT_EQ(one.retained[i][(set + 1) % rows.size()], two.retained[i][set]) << policy;
     }
-    // Two heads: more addends of TOVA's mean may round apart in another order.
+    // Two heads: with more, the sum in TOVA's mean may be rounded differently in another order.
     const Rows pair{rows[0], rows[1]};
     const Rows swapped{rows[1], rows[0]};
     EXPECT_EQ(outcome(*attention::recording_of({pair}), "tova:budget=24").retained,
@@ -295,7 +295,7 @@ TEST(SampleInvariant, OraclesBoundEveryPolicy) {
   });
 }
 
-/// 8: more budget, no less mass, at every step where sets are nested; of the exact oracle in sum.
+/// 8: a larger budget never has less mass, at every step if sets are nested; for the exact oracle, in sum.
 TEST(SampleInvariant, MassGrowsWithTheBudget) {
   each_case([](const LayerOf& recording) {
     const auto one_head = attention::recording_of({{recording.rows()[0]}});
@@ -324,7 +324,7 @@ TEST(SampleInvariant, MassGrowsWithTheBudget) {
   });
 }
 
-/// 9 holds of means alone, not of each sequence or layer: over six sequences and three layers.
+/// 9 holds only for means, not for each sequence or layer: over six sequences and three layers.
 TEST(SampleInvariant, AttentionBeatsTheLotOnTheMean) {
   double lot = 0;
   double h2o = 0;
@@ -340,7 +340,7 @@ TEST(SampleInvariant, AttentionBeatsTheLotOnTheMean) {
   EXPECT_GT(tova, lot);
 }
 
-/// 10: without noise and at temperature 1 Keyformer scores as H2O does.
+/// 10: without noise and at temperature 1, Keyformer's scores equal H2O's.
 TEST(SampleInvariant, KeyformerAtTemperatureOneIsH2o) {
   constexpr int kKept = kPrompt * 60 / 100;
   constexpr int kRecent = kKept * 30 / 100;
@@ -351,7 +351,7 @@ TEST(SampleInvariant, KeyformerAtTemperatureOneIsH2o) {
   });
 }
 
-/// 11: of rows as they were recorded a higher threshold keeps a part; one of 0 keeps everything.
+/// 11: with recorded rows, a higher threshold keeps a subset; a threshold of 0 keeps everything.
 TEST(SampleInvariant, ThresholdsAreNested) {
   each_case([](const LayerOf& recording) {
     EXPECT_EQ(outcome(recording, "seed-threshold:threshold=0").retained, outcome(recording, "full").retained);
@@ -398,7 +398,7 @@ TEST(SampleInvariant, ErrorsAreBoundedByTheMassThatIsLost) {
   });
 }
 
-/// 20: the same again, from another opening of the file.
+/// 20: the same results again, after opening the file again.
 TEST(SampleInvariant, TheSameAgain) {
   const auto again =
       open_attention(std::string(KVPLAN_SOURCE_DIR) + "/traces/samples/tiny_llama.kva").value();

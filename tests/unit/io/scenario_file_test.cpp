@@ -31,7 +31,7 @@ std::vector<Setting> settings_in(std::string_view bytes) {
   return std::move(settings).value();
 }
 
-/// The fields alone: without asking whether they go together.
+/// Checks the fields alone, not whether they can be combined.
 void expect_round_trip(const runs::Scenario& scenario) {
   v1::Scenario message;
   const Status filled = fill_message(scenario, message);
@@ -52,7 +52,7 @@ void expect_round_trip(const runs::Scenario& scenario) {
     EXPECT_EQ(found->origin, scenario.origin(i)) << path;
   }
   EXPECT_EQ(values, settings.value().size()) << "values that no scenario has";
-  // The schema has exactly the paths, in their order.
+  // The schema has exactly the paths, in order.
   JsonWriter from_message, from_scenario;
   from_message.begin_object();
   EXPECT_TRUE(write_scenario(from_message, again).ok());
@@ -63,7 +63,7 @@ void expect_round_trip(const runs::Scenario& scenario) {
   EXPECT_EQ(from_message.take(), from_scenario.take());
 }
 
-/// Some value of a parameter that is not its default where there is another.
+/// A value of a parameter, other than its default if there is another.
 std::string other_value(const Param& param) {
   switch (param.kind) {
     case ParamKind::kInteger:
@@ -86,7 +86,7 @@ TEST(ScenarioBinary, EveryPathAloneAndAllTogether) {
     std::string text;
     switch (field.kind) {
       case FieldKind::kText:
-        text = "text of its own \xFF";  // names of files may be anything
+        text = "text of its own \xFF";  // names of files may be any text
         break;
       case FieldKind::kInteger:
         text = std::to_string(field.high - 1);
@@ -161,7 +161,7 @@ TEST(ScenarioBinary, ReadAgainItResolvesToTheSame) {
       }
     }
     EXPECT_EQ(testing::scenario_bytes(again), bytes) << "same content, same bytes";
-    // By way of JSON: seconds are numbers there, so their digits may change, not their value.
+    // Through JSON: seconds are numbers there, so their digits may change, but not their values.
     const auto json = scenario_json(scenario, "-");
     ASSERT_TRUE(json.ok());
     const auto parsed = parse_scenario(json.value(), "s.json");
@@ -247,7 +247,7 @@ TEST(ScenarioBinary, WhatIsNoScenario) {
   v1::Parameter& parameter = *message.mutable_engine()->add_parameters();
   parameter.set_name("max_seqs");
   EXPECT_EQ(error_of(message), "file: engine: the parameter \"max_seqs\" has no value");
-  parameter.set_text("1,token_budget=2");  // one value, which is no number: resolve says so
+  parameter.set_text("1,token_budget=2");  // one value, which is not a number: resolve reports it
   EXPECT_EQ(error_of(message), "no error");
   parameter.set_text("1\",token_budget=\"2");
   EXPECT_EQ(error_of(message).find("file: engine: expected a parameter, found"), 0U) << error_of(message);
@@ -278,7 +278,7 @@ TEST(ScenarioJson, KeysThatHoldNothingAreCheckedToo) {
   EXPECT_EQ(json_error(R"({"memory": {"pool_tokens": {}}})"), leaf);
   EXPECT_EQ(json_error(R"({"memory": {"pool_tokens": {"a": 1}}})"), leaf);
   EXPECT_EQ(json_error(R"({"engine": {}})"), "s.json:1: engine: expected \"name\" in the component");
-  // Nothing said of what exists: as if it were not there.
+  // Objects without values have no effect.
   EXPECT_EQ(json_error(R"({"memory": {}, "workload": {"trace": null}, "seed": null, "view": {}})"),
             "no error");
 }
@@ -324,7 +324,7 @@ TEST(ScenarioOrigins, ParametersHaveTheirOwn) {
   // A whole component replaces what was set in it before.
   EXPECT_EQ(origins({{"engine.max_seqs", "7", {}, 0}, {"engine", "vllm-v1:prefix_cache=false", {}, 0}}),
             "engine engine.prefix_cache");
-  // Read back: values in the text need not have been given.
+  // Read back: values in the text need not have been given by the user.
   EXPECT_EQ(
       origins({{"engine", "vllm-v1:max_seqs=7,token_budget=8192", {}, 0, Origin::kGiven, {"token_budget"}}}),
       "engine engine.max_seqs");

@@ -1,4 +1,4 @@
-// Fields of all files against the list of those that were released: numbers, names and types never change.
+// Fields of all files compared with the list of released ones: numbers, names and types never change.
 //
 // The schemas are read as text, because most of them are compiled without descriptors; where there are
 // descriptors, they say whether the text was read rightly.
@@ -22,14 +22,14 @@ using google::protobuf::Descriptor;
 using google::protobuf::EnumDescriptor;
 using google::protobuf::FieldDescriptor;
 
-/// What has a number in a schema: "MESSAGE NUMBER" -> "NAME TYPE", "ENUM NUMBER" -> "VALUE".
+/// The numbered items of a schema: "MESSAGE NUMBER" -> "NAME TYPE", "ENUM NUMBER" -> "VALUE".
 struct Schema {
   std::map<std::string, std::string> fields;
   std::set<std::string> reserved;  ///< "MESSAGE NUMBER" and "MESSAGE NAME"
-  std::string unread;              ///< lines that are none of the forms below
+  std::string unread;              ///< lines that have none of the forms below
 };
 
-/// Reads one statement a line, as our schemas have them: no nested messages, no options of fields.
+/// Reads one statement per line, the form of kvplan's schemas: no nested messages, no options of fields.
 void read_schema(const std::string& text, Schema& schema) {
   static const std::regex kBegin(R"((?:message|enum) (\w+) \{)");
   static const std::regex kField(R"(((?:repeated |optional )?\w+) (\w+) = (\d+);)");
@@ -68,7 +68,7 @@ Schema our_schemas() {
   return schema;
 }
 
-/// What is wrong with `now` by the list, a line each.
+/// The differences of `now` from the list, one line each.
 std::vector<std::string> changes(const std::map<std::string, std::string>& released, const Schema& now) {
   std::vector<std::string> out;
   for (const auto& [place, was] : released) {

@@ -1,5 +1,5 @@
-// What is said of measured calls without their own times. Prints the errors that simulator/kernels/README.md has; the
-// limits are those figures with a tenth and more to spare.
+// Predictions of measured calls without their own times. Prints the errors that simulator/kernels/README.md has; the
+// limits are those figures plus at least a tenth.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ using testing::names_of;
 /// Relative errors, in percent: of all tables together, and of each engine on each GPU.
 class Errors {
  public:
-  /// What is added next is of this table.
+  /// The errors that are added next belong to this table.
   void of(const KernelTable& table) { own_ = &by_engine_[table.gpu + ", " + table.engine]; }
   void add(double us, double measured) {
     percent_.push_back(100 * std::fabs(us - measured) / measured);
@@ -51,7 +51,7 @@ class Errors {
   }
 
  private:
-  /// Sorts them; their mean.
+  /// Sorts and prints the errors; returns their mean.
   static double print(const char* name, std::vector<double>& percent) {
     std::sort(percent.begin(), percent.end());
     double sum = 0;
@@ -62,7 +62,7 @@ class Errors {
                 at(percent, 99));
     return mean;
   }
-  /// Nearest rank of what is sorted.
+  /// Nearest rank in the sorted list.
   static double at(const std::vector<double>& percent, std::size_t percentile) {
     return percent[(percent.size() * percentile + 99) / 100 - 1];
   }
@@ -73,7 +73,7 @@ class Errors {
   std::size_t none_{0};
 };
 
-/// Adds the errors for calls with `held`, predicted from those without.
+/// Adds the errors of calls for which `held` is true, predicted from all others.
 std::size_t hold_out(const KernelTable& table, const std::function<bool(const MeasuredCall&)>& held,
                      Errors& errors) {
   std::vector<MeasuredCall> kept, out;
@@ -90,7 +90,7 @@ std::size_t hold_out(const KernelTable& table, const std::function<bool(const Me
   return out.size();
 }
 
-/// Holds back, for each value returned by `of`, all calls of a table with that value.
+/// For each value returned by `of`, holds back all calls of a table with that value.
 std::size_t hold_out_each(const std::function<std::int64_t(const MeasuredCall&)>& of,
                           const std::function<bool(const GridAxes&, std::int64_t)>& wanted, Errors& errors) {
   std::size_t calls = 0;

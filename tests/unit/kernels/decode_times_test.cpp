@@ -1,4 +1,4 @@
-// Which table answers a call, and the parts of answers, on small tables with times known by hand.
+// Which table is used for a call, and the parts of predictions, on small tables with times known by hand.
 #include <gtest/gtest.h>
 
 #include "simulator/kernels/attention_roofline.h"
@@ -61,7 +61,7 @@ TEST(GridEstimate, MeansOfPairsWeightedByWhatTheyAgree) {
   EXPECT_NEAR(time->us, 20, 1e-12);
   EXPECT_DOUBLE_EQ(doubt_of_pair(19, 21), 0.015 + 0.3 * 0.1);
   EXPECT_DOUBLE_EQ(doubt_of_pair(10, 30), 0.015 + 0.3 * 1);
-  // A pair that agrees counts for more: 40 between 10 and 70, 20 between 19 and 21.
+  // A pair with nearly equal times counts for more: 40 between 10 and 70, 20 between 19 and 21.
   const auto other =
       MeasuredGrid::make({{1, 256, 1, 2, 10}, {3, 256, 1, 2, 70}, {2, 128, 1, 2, 19}, {2, 384, 1, 2, 21}})
           .value();

@@ -16,7 +16,7 @@
 namespace kvplan::kernels {
 namespace {
 
-/// The device of a table; that of the nearest relative where its own has no file.
+/// The device of a table; that of the nearest related device if the table's own has no file.
 const model::DeviceShape& device_of(std::string_view gpu) {
   static const std::map<std::string_view, std::string_view> kNames{
       {"a100", "a100-sxm-80"}, {"b200", "b200-sxm"}, {"b300", "b200-sxm"},
@@ -29,7 +29,7 @@ TimeTable table_of(const PackedTable& packed, const KernelKind& kind) {
   return parse_time_table(unpack(packed), column_names(kind), std::string(packed.file)).value();
 }
 
-/// Errors of predictions, relative to what was measured.
+/// Errors of predictions, relative to the measured time.
 struct Errors {
   std::vector<double> all;
 
@@ -51,7 +51,7 @@ bool beside_a_step(const TimeTable& table, std::size_t i) {
   return near(i - 1, i) || near(i, i + 1);
 }
 
-/// Each measured time but the first and last of its row, and those beside a step, predicted from the others;
+/// Each measured time is predicted from the others, except the first and last of its row and those next to a jump;
 /// every third row of a large table.
 void leave_out_points(TimeTable table, const KernelKind& kind, const model::DeviceShape& device,
                       Errors& errors) {
@@ -68,7 +68,7 @@ void leave_out_points(TimeTable table, const KernelKind& kind, const model::Devi
   }
 }
 
-/// Every seventh row (every row of a small table), predicted from the others.
+/// Every seventh row (every row of a small table) is predicted from the others.
 void leave_out_rows(const TimeTable& table, const KernelKind& kind, const model::DeviceShape& device,
                     Errors& errors) {
   const std::size_t step = table.rows.size() > 50 ? 7 : 1;
@@ -85,7 +85,7 @@ void leave_out_rows(const TimeTable& table, const KernelKind& kind, const model:
   }
 }
 
-/// All products of one n, then of one k, predicted from those beside.
+/// All products with one n, then with one k, are predicted from the others.
 void leave_out_lines(const TimeTable& table, const model::DeviceShape& device, Errors& errors) {
   for (const std::size_t column : {1U, 2U}) {
     std::set<double> values;
@@ -131,7 +131,7 @@ TEST(KindTimes, MeasuredCallsComeBack) {
   EXPECT_EQ(tables["prefill-attention"], 27);
 }
 
-/// What must hold of calls that are left out, by kind: median and 90th percentile of the relative error.
+/// Limits for calls that are left out, by kind: median and 90th percentile of the relative error.
 struct Bound {
   const KernelKind& kind;
   double median, p90;
@@ -173,7 +173,7 @@ TEST(KindTimes, WithoutATableTheDeviceAnswers) {
   const std::vector<std::string> key{"bfloat16", "4096", "4096"};
   const SourcedTime time = times({key, numbers_in(key), 1});
   EXPECT_EQ(time.source, TimeSource::kRoofline);
-  // 33.6 MB of weights at 3.35e12 bytes/s, beside a floor.
+  // 33.6 MB of weights at 3.35e12 bytes/s, plus a floor.
   EXPECT_NEAR(time.us, 2.5 + 10.02, 0.1);
 }
 

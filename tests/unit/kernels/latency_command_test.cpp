@@ -27,7 +27,7 @@ class CliLatency : public ::testing::Test {
     return run_kvplan("latency --kernel decode-attention " + more + " --csv " + folder_.file("in.csv") +
                       " --out " + (output == "-" ? output : folder_.file(output)));
   }
-  /// The line of an error, without the folder; nothing may have been written.
+  /// The error line, without the folder; no file may have been written.
   std::string error(const std::string& rows, const std::string& more = "--gpu H200 --engine vllm") {
     const Outcome outcome = run(rows, more, "out.csv");
     EXPECT_EQ(outcome.exit_code, 2);
@@ -144,12 +144,12 @@ TEST_F(CliLatency, TheExample) {
     EXPECT_NE(outcome.out.find(source), std::string::npos) << source;
 }
 
-/// The rows of the tables, GPU by GPU and engine by engine: each is answered with its own time.
+/// The rows of the tables, GPU by GPU and engine by engine: each row gets its own time.
 TEST_F(CliLatency, EveryMeasuredRow) {
   KVPLAN_NEED_SHARED();
   std::istringstream table(
       read_file(traces::testing::shared_traces() + "/../reference/decode-attention-measured.csv"));
-  std::map<std::string, std::pair<std::string, std::string>> parts;  // rows without times, and with
+  std::map<std::string, std::pair<std::string, std::string>> parts;  // rows without times, and with times
   std::string line;
   for (std::getline(table, line); std::getline(table, line);) {
     if (line.ends_with('\r')) line.pop_back();

@@ -1,4 +1,4 @@
-// The tables of the program, and reading them.
+// The tables of the program, and how they are read.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -85,7 +85,7 @@ TEST(KernelTable, EveryMeasuredCallIsAnsweredExactly) {
   EXPECT_EQ(calls, 42470U);
 }
 
-/// Measured calls that differ in their length alone, by length.
+/// Times of measured calls that differ only in their length, by length.
 using Curve = std::map<std::int64_t, double>;
 
 TEST(KernelTable, BetweenTwoLengthsTimesLieOnTheStraightLine) {

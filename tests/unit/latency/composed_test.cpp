@@ -248,7 +248,7 @@ TEST(Composed, ARunRepeatsIt) {
   EXPECT_FALSE(says("Every step reads the weights of all experts"));
 }
 
-/// Curves are made at first use; the order of threads does not matter.
+/// Curves are made at their first use, by any thread.
 TEST(Composed, ManyThreadsAskAtOnce) {
   const auto alone = made("composed", "llama-3-8b");
   const auto shared = made("composed", "llama-3-8b");
@@ -275,7 +275,7 @@ TEST(Composed, IsTheDefaultWhereADeviceIsKnown) {
   };
   begins({"model=llama-3-8b"}, "roofline");
   begins({"model=llama-3-8b", "deployment.device=h100-sxm"}, "composed:engine=vllm");
-  // However many ranks share the heads, a step is made in the same way.
+  // For any number of ranks that share the heads, the step is computed in the same way.
   for (const char* ranks : {"deployment.tp=1", "deployment.tp=2", "deployment.tp=8"})
     begins({"model=llama-2-7b", "deployment.device=h100-sxm", ranks}, "composed:");
   begins({"model=llama-3-8b", "deployment.device=mi300x"}, "composed:");  // no tables of its own

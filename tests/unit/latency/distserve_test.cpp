@@ -1,4 +1,4 @@
-// The latency model `distserve`: the paper's two formulas, written again from the requests of a step.
+// The latency model `distserve`: the paper's two formulas, implemented again from the requests of a step.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t kLayers = 8;
 constexpr std::array<std::int64_t, 2> kWindows{8, 50};
 
-/// Eight layers: all see everything; or one sees 8 tokens and four see 50, which eighths of a coefficient divide.
+/// Eight layers: all see everything; or one sees 8 tokens and four see 50, so that coefficients are divided by eight.
 model::ModelShape shape_of(bool windows) {
   const auto run = [](std::int64_t layers, std::int64_t window) {
     return model::LayerRun{layers, {.heads = 1, .key_size = 4, .value_size = 4, .window = window}};
@@ -28,7 +28,7 @@ model::ModelShape shape_of(bool windows) {
   return shape;
 }
 
-/// Coefficients in ns, as they are written; whole ones are multiples of eight ticks.
+/// Coefficients in ns, as written; whole ones are multiples of eight ticks.
 struct Ns {
   std::string base{"0"}, token{"0"}, square{"0"}, decode_base{"0"}, request{"0"}, context{"0"};
 };
@@ -45,12 +45,12 @@ std::unique_ptr<core::LatencyModel> made(const Ns& ns, const model::ModelShape& 
   return latency::latency_entry(choice).make(choice, latency::LatencyRequest::one_rank(shape)).value();
 }
 
-/// What a step computes of one request.
+/// The part of one request in a step.
 struct Piece {
   std::int64_t before, tokens;
 };
 
-/// As engines add it up.
+/// The load as engines add it up.
 core::StepLoad load_of(const std::vector<Piece>& pieces, bool windows) {
   core::StepLoad load;
   for (const Piece& piece : pieces) {
@@ -127,7 +127,7 @@ TEST(DistServe, PiecesOfAPromptHaveItsSquareTogether) {
     const std::int64_t whole = random.between(2, 5000);
     std::int64_t sum = 0;
     for (std::int64_t at = 0; at < whole;) {
-      // No piece of one token, which would be a step that decodes.
+      // No piece has one token, which would be a decode step.
       std::int64_t tokens = std::min(random.between(2, 900), whole - at);
       if (whole - at - tokens == 1) ++tokens;
       sum += model->step(load_of({{at, tokens}}, false)).count;
@@ -163,7 +163,7 @@ TEST(DistServe, ASeriesIsTheSumOfItsSteps) {
     const model::ModelShape shape = shape_of(windows);
     const Ns ns = drawn_ns(random);
     const auto model = made(ns, shape);
-    // The contexts of some grow, those of others stay (a token policy drops one with each); all fill the windows.
+    // The contexts of some requests grow, others stay (a token policy drops a token with each); all fill the windows.
     std::vector<Piece> pieces;
     const std::int64_t growing = random.between(0, 12), others = random.between(growing == 0 ? 1 : 0, 5);
     for (std::int64_t i = 0; i < growing + others; ++i) pieces.push_back({random.between(50, 2000), 1});
@@ -189,7 +189,7 @@ TEST(DistServe, WhereNothingIsKeptStepsAreToldOneByOne) {
   const core::StepSeries series = made(ns)->decode_series(load_of(whole, false), growth, 100);
   EXPECT_EQ(series.steps, 1);
   EXPECT_EQ(series.first.count, slow_ticks(ns, whole, shape_of(false)));
-  // One token each and more the next time: that one is no longer a step that decodes.
+  // One token each, and more in the next step: that one is no longer a decode step.
   EXPECT_EQ(made(ns)->decode_series(load_of({{0, 1}, {0, 1}}, false), growth, 100).steps, 1);
 }
 
@@ -204,7 +204,7 @@ TEST(DistServe, HugeLoadsAreCutAndHugeCoefficientsRefused) {
   EXPECT_EQ(model->step(huge).count, kMost);
   EXPECT_EQ(made({.square = "0.001"})->step(huge).count, kMost);
   EXPECT_EQ(made({.base = "3"})->step(huge).count, 3 * 1024) << "cut pairs that cost nothing";
-  // As far as they are counted all pairs are hidden, in all layers.
+  // All pairs that are counted are hidden, in all layers.
   model::ModelShape hiding = shape_of(true);
   hiding.runs[1].cache.window = kWindows[1];
   huge.unseen[0] = huge.unseen[1] = {huge.context_tokens, huge.attention_pairs};

@@ -1,4 +1,4 @@
-// Step times where layers read a part of what is kept: what is not fetched takes no time, metadata takes its own.
+// Step times if layers read a part of the kept tokens: other tokens take no time, metadata takes its own.
 #include <gtest/gtest.h>
 
 #include "simulator/latency/latencies.h"
@@ -15,7 +15,7 @@ const model::ModelShape& model_of(std::string_view name) {
   return *model::find_model(name).value();
 }
 
-/// `share`: of every layer.
+/// `share`: share of the heads of every layer.
 std::unique_ptr<core::LatencyModel> make(const std::string& text, const model::ModelShape& shape,
                                          const PartlyRead* partly) {
   LatencyRequest request = LatencyRequest::one_rank(shape);
@@ -44,7 +44,7 @@ constexpr double kRounding = 3.0 * kRequests * kTokens;
 
 class PartlyReadSteps : public testing::TestWithParam<std::string> {};
 
-/// All layers: a step is that of shorter requests, and the metadata.
+/// All layers: a step takes the time of shorter requests, plus the metadata.
 TEST_P(PartlyReadSteps, AreThoseOfWhatIsFetched) {
   const model::ModelShape& shape = model_of("llama-3-8b");
   const PartlyRead all = partly_read(shape, 1, 0);
@@ -59,7 +59,7 @@ TEST_P(PartlyReadSteps, AreThoseOfWhatIsFetched) {
   EXPECT_LT(ticks(*part, decoding(kTokens, kFetched)), 0.99 * ticks(*whole, decoding(kTokens, kTokens)));
 }
 
-/// Half of the heads: half of the way.
+/// With half of the heads, the time is in the middle.
 TEST_P(PartlyReadSteps, LieBetweenWhereSomeHeadsReadAll) {
   const model::ModelShape& shape = model_of("llama-3-8b");
   const PartlyRead none = partly_read(shape, 0, 0), half = partly_read(shape, 0.5, 0),
@@ -116,7 +116,7 @@ TEST(PartlyRead, MetadataIsReadOnce) {
   EXPECT_EQ(affine, 1024.0 * kRequests * kTokens * 4);
 }
 
-/// Layers of different width weigh by their bytes, not their number.
+/// Layers of different width count by their bytes, not by their number.
 TEST(PartlyRead, LayersWeighByTheirBytes) {
   model::ModelShape shape = model_of("llama-3-8b");
   shape.runs = {{1, {.heads = 8, .key_size = 128, .value_size = 128}},

@@ -1,4 +1,4 @@
-// The parts of a composed step: what is known of each by hand, and curves beside what they are made of.
+// The parts of a composed step: known results of each by hand, and curves compared with their knots.
 #include <gtest/gtest.h>
 
 #include "simulator/base/random.h"
@@ -66,7 +66,7 @@ TEST(TickCurve, HitsItsKnotsAndIsStraightBetween) {
       const TickKnot &a = knots[high - 1], &b = knots[high];
       const double share = static_cast<double>(at - a.at) / static_cast<double>(b.at - a.at);
       const double straight = static_cast<double>(a.ticks) + static_cast<double>(b.ticks - a.ticks) * share;
-      // Below the straight line by less than a tick for each token up to the second knot.
+      // Below the straight line by less than one tick for each token up to the second knot.
       ASSERT_LE(static_cast<double>(curve.piece(at).ticks(at)), straight + 1e-9);
       ASSERT_GE(static_cast<double>(curve.piece(at).ticks(at)), straight - static_cast<double>(b.at - a.at));
     }
@@ -75,7 +75,7 @@ TEST(TickCurve, HitsItsKnotsAndIsStraightBetween) {
   }
 }
 
-/// Every measured call for the model's heads, times its number of layers, to the tick.
+/// Every measured call for the model's heads, times the model's number of layers, exact to the tick.
 TEST(Attention, IsTheTableAtItsPoints) {
   std::int64_t points = 0;
   for (const std::string_view name : {"llama-3-8b", "llama-3-70b", "qwen3-32b"})
@@ -123,7 +123,7 @@ TEST(Attention, CountsRequestsOfDifferentLengthsByTheirTokens) {
   EXPECT_EQ(part.source(8, 1'000'000), kernels::TimeSource::kExtrapolated);
 }
 
-/// A batch that the tables lack, heads that they lack, other elements: as kvplan latency says.
+/// A batch, heads and element sizes that the tables lack: as in kvplan latency.
 TEST(Attention, BetweenAndBeyondIsWhatTheKernelsSay) {
   for (const std::string_view name : {"llama-3-8b", "gpt-oss-20b", "qwen2.5-7b", "gemma-3-27b"}) {
     const model::ModelShape& m = model_of(name);
@@ -209,14 +209,14 @@ TEST(Attention, OfLayersWithAWindowIsThatOfTheirTable) {
   EXPECT_NEAR(ms(part.ticks(few)) * 1e3, layers(32, 100, 0) + layers(32, 100, 128), 0.1);
 }
 
-/// A token reads its own experts, many tokens all of them, and each more by as much as is left to find.
+/// One token reads its own experts, many tokens read all; each further token adds fewer experts, as fewer are left.
 TEST(Weights, ExpertsAreReadByBatch) {
   const model::ModelShape& m = model_of("mixtral-8x7b");
   const WeightsPart part = WeightsPart::make(shape_of(m), {1, 1}).value();
   EXPECT_NEAR(part.distinct_experts(1), 2, 1e-9);
   EXPECT_NEAR(part.distinct_experts(2), 8 * (1 - 0.75 * 0.75), 1e-9);
   EXPECT_NEAR(part.distinct_experts(1000), 8, 1e-9);
-  // Drawn: four tokens that choose two of eight, evenly.
+  // Simulated: four tokens that each choose two of eight, with equal probability.
   Random random(7, "experts");
   double found = 0;
   constexpr int kDraws = 20'000;
@@ -241,10 +241,10 @@ TEST(Weights, AreReadByFewAndMultipliedByMany) {
   EXPECT_NEAR(ms(part.ticks(1, 1)), 2e3 * static_cast<double>(counts.read) / (0.8 * 3.35e12), 1e-3);
   const auto output = static_cast<double>(m.weight_shape.vocabulary * m.hidden);
   const double layers = static_cast<double>(counts.multiplied) - output;
-  // The output layer is read for one request, whatever the number of tokens.
+  // The output layer is read for one request, for any number of tokens.
   EXPECT_NEAR(ms(part.ticks(8192, 1)), 2e3 * 8192 * layers / (0.5 * 989e12) + 2e3 * output / (0.8 * 3.35e12),
               1e-2);
-  // Ranks share; stages come one after the other.
+  // Ranks share the work; stages come one after the other.
   const WeightsPart eighth = WeightsPart::make(shape_of(m, "H100", 8), {0.5, 0.8}).value();
   EXPECT_NEAR(ms(eighth.ticks(1, 1)) * 8 / ms(part.ticks(1, 1)), 1, 1e-3);
   const WeightsPart staged = WeightsPart::make(shape_of(m, "H100", 1, 4), {0.5, 0.8}).value();
@@ -271,7 +271,7 @@ TEST(Links, StagesPassHiddenStatesOn) {
   const model::ModelShape& m = model_of("llama-3-8b");
   const LinksPart part = LinksPart::make(shape_of(m, "H100", 1, 2), kLinks).value();
   EXPECT_NEAR(ms(part.ticks(100, 10)) * 1e6, 1000 + 470 + 2.0 * 100 * 4096 * 2 / 450, 10);
-  // Over the network, each rank its half, and two ranks gather the whole.
+  // Over the network each rank sends its half, and two ranks gather the whole.
   LinkRates small = kLinks;
   small.node_devices = 2;
   const LinksPart far = LinksPart::make(shape_of(m, "H100", 2, 2), small).value();

@@ -1,4 +1,4 @@
-// Commands that start servers: read as a shell and the engines' parsers read them, and the same after a round trip.
+// Commands that start servers: read as by a shell and the engines' parsers, and unchanged by a round trip.
 #include <gtest/gtest.h>
 
 #include "simulator/launch/export.h"
@@ -56,7 +56,7 @@ TEST(Commands, PublicOnesAreReadAndEveryFlagIsKnown) {
   }
 }
 
-/// Command to scenario to command to scenario: the scenarios are equal, and so are the commands from then on.
+/// Command to scenario to command to scenario: the scenarios are equal, and so are all later commands.
 TEST(Commands, PublicOnesSurviveARoundTrip) {
   for (const auto& list : {kVllm, kSglang}) {
     for (const PublicCommand& each : list) {
@@ -153,7 +153,7 @@ TEST(Exports, ManifestsHaveEveryServerItsGpusAndTheContract) {
   EXPECT_NE(command.find("between 230,000 and 250,000 tokens"), std::string::npos) << command;
   EXPECT_NE(command.find("vllm serve meta-llama/Llama-3.1-70B \\"), std::string::npos) << command;
   EXPECT_NE(command.find("--quantization fp8"), std::string::npos) << command;
-  // The comments do not disturb it.
+  // Comments in it make no difference.
   EXPECT_EQ(text_at(read(command), "deployment.tp"), "4");
   const std::string kubernetes = export_text(servers, "kubernetes", pool).value();
   EXPECT_NE(kubernetes.find("replicas: 3"), std::string::npos);

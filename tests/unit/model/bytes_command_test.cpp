@@ -24,7 +24,7 @@ const std::string kConfig =
     R"({"num_hidden_layers":4,"hidden_size":64,"num_attention_heads":8,"num_key_value_heads":2,)"
     R"("intermediate_size":128,"vocab_size":1000,"sliding_window":32})";
 
-/// Runs `kvplan bytes` and hands its JSON to `look`.
+/// Runs `kvplan bytes` and passes its JSON to `look`.
 template <class Look>
 void with_json(const std::string& arguments, Look look) {
   const Outcome outcome = run_kvplan("bytes " + arguments + " --json -");
@@ -92,8 +92,8 @@ TEST(CliBytes, BudgetsOfPolicies) {
               EXPECT_EQ(number(root, "/total_bytes"), 7 * 32 * (128 + 2 * 4 * 4 + 4))
                   << "fewer tokens than the budget";
             });
-  // Numbers that go up and down, or follow the prompt. Of 1000 tokens the ring has written 31 chunks, 992, and holds
-  // 512 of them; half of a prompt of 900 stays, 60 % of it with what follows, 512 of it; of it 2 x 256 go at once.
+  // Numbers that rise and fall, or depend on the prompt. Of 1000 tokens the ring has written 31 chunks, 992, and holds
+  // 512; half of a prompt of 900 stays; 60 % of it with later tokens, 512 of it; of it 2 x 256 are dropped at once.
   const std::vector<std::pair<std::string, std::int64_t>> counted{
       {"seed-ring:window=512", 512 + 8},
       {"observed-attention:ratio=0.5", 450 + 100},
@@ -118,7 +118,7 @@ double decimal(dom::element root, const char* pointer) {
   return out;
 }
 
-/// 32 layers of 8 heads of 128 channels. Of 1000 keys 7 x 128 are coded, of the values all but 128.
+/// 32 layers of 8 heads of 128 channels. Of 1000 keys, 7 x 128 are encoded; of the values, all but 128.
 TEST(CliBytes, RegionsOfCodecs) {
   with_json("--model llama-3-8b --tokens 1000 --prompt 900 --format kivi", [](dom::element root) {
     constexpr std::int64_t kChannels = 32 * 8 * 128;
@@ -146,8 +146,8 @@ TEST(CliBytes, RegionsOfCodecs) {
             [](dom::element root) { EXPECT_EQ(number(root, "/metadata_bytes"), 32 * 2 * 4); });
 }
 
-/// 32 layers of 8 heads of 128 channels: a channel of 900 keys has 4 above and 4 below, 100 later keys 1 % of all
-/// elements, and of a token's 1,024 numbers of values 5 lie above and 5 below.
+/// 32 layers of 8 heads of 128 channels: a channel of 900 keys has 4 outliers above and 4 below; 100 later keys have 1
+/// % of all elements; and of the 1,024 numbers of a token's values, 5 are above and 5 below.
 TEST(CliBytes, SharesOfKvquant) {
   with_json("--model llama-3-8b --tokens 1000 --prompt 900 --format kvquant", [](dom::element root) {
     const std::int64_t taken = 1024 * 8 + 1024;
@@ -175,7 +175,7 @@ TEST(CliBytes, TheFamilyFormatComesFirst) {
 }
 
 TEST(CliBytes, CodecsOnRanks) {
-  // A rank's tensor has a scale of its own; 2 of 8 heads each.
+  // The tensor of each rank has its own scale; it has 2 of 8 heads.
   with_json("--model llama-3-8b --tokens 10 --tp 4 --format int-tensor:scale=static", [](dom::element root) {
     EXPECT_EQ(number(root, "/total_bytes"), 10 * 65536 / 4 + 32 * 8);
     EXPECT_EQ(number(root, "/cluster/total_bytes"), 10 * 65536 + 4 * 32 * 8);
@@ -190,7 +190,7 @@ TEST(CliBytes, CodecsOnRanks) {
   });
 }
 
-/// 2048 tokens in the first of 32 layers, half of them in the last; integers of 8 bits and a scale of the prompt's.
+/// 2048 tokens in the first of 32 layers, half of them in the last; integers of 8 bits, and a scale for the prompt.
 TEST(CliBytes, ACodecMayDifferByLayer) {
   const std::string start = "--model llama-3-8b --tokens 4000 --format pyramid-int8:scale=static";
   with_json(start, [](dom::element root) {
@@ -210,7 +210,7 @@ TEST(CliBytes, ACodecMayDifferByLayer) {
             });
 }
 
-/// Layers that are stored together add up to what is stored; what would tear them apart is refused.
+/// Layers that are stored together add up to the stored bytes; settings that would separate them are refused.
 TEST(CliBytes, CodecsOfSeveralLayers) {
   const std::string start = "--model llama-3-8b --tokens 1000 --format ";
   constexpr std::int64_t kLayer = 1000 * 8 * 256 * 2;
@@ -275,13 +275,13 @@ TEST(CliBytes, PoliciesBeforeCodecs) {
     EXPECT_EQ(number(root, "/total_bytes"), (52 * 1024 + 10 * 5000) * 16 * 2 * (128 + 4));
     EXPECT_EQ(decimal(root, "/bytes_per_token"), 62 * 16 * 2 * (128 + 4));
   });
-  // Windows and budgets that cut the prompt alone: what stays of it is encoded.
+  // Windows and budgets that drop prompt tokens only: the rest of the prompt is encoded.
   with_json("--model gemma-3-27b --tokens 5000 --format kivi", [](dom::element root) {
     EXPECT_EQ(number(root, "/groups/0/tokens"), 1024);
     EXPECT_EQ(number(root, "/regions/K/codes"), (52 * 1024 + 10 * 4992) * 16 * 128 / 4);
   });
-  // Of a window's 1024 keys, in eight residuals, 100 went after later steps, and with them three groups of 32; of those
-  // that came since none are enough to be encoded. Its newest 128 values are exact.
+  // Of a window's 1024 keys, in eight residuals, 100 were dropped after later steps, and with them three groups of 32.
+  // Later keys are too few to be encoded. The newest 128 values are exact.
   with_json("--model gemma-3-27b --tokens 5000 --prompt 4900 --format kivi", [](dom::element root) {
     EXPECT_EQ(number(root, "/regions/K/codes"), (52 * 924 + 10 * 4992) * 16 * 128 / 4);
     EXPECT_EQ(number(root, "/regions/K/scales"), (52 * (32 - 3) + 10 * 156) * 16 * 128 * 2);
@@ -407,7 +407,7 @@ TEST(ModelByPath, RunsCountFromTheScenariosFolder) {
   EXPECT_EQ(missing.exit_code, 2);
   EXPECT_EQ(missing.err,
             "kvplan: " + folder.file("nowhere.json") + ": cannot open: No such file or directory\n");
-  // A scenario that is written elsewhere names the same file.
+  // A scenario that is written to another folder names the same file.
   EXPECT_EQ(run("./bare").exit_code, 0);
   const std::filesystem::path here = std::filesystem::current_path();
   std::filesystem::current_path(folder.path());

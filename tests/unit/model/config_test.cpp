@@ -1,4 +1,4 @@
-// Shapes out of config.json files: what is read, what is refused, and in which words.
+// Shapes from config.json files: what is read, what is refused, and the error texts.
 #include "simulator/modelfile/config.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ std::string error(const std::string& text) {
   return parsed.ok() ? "no error" : parsed.error().to_string();
 }
 
-/// The windows of all layers, one after the other.
+/// The windows of all layers, in order.
 std::vector<std::int64_t> windows(const std::string& members) {
   std::vector<std::int64_t> out;
   for (const LayerRun& run : shape(members).runs)
@@ -144,7 +144,7 @@ TEST(ModelConfig, CachesOfAnotherKindAreRefused) {
   EXPECT_EQ(error("{" + kDims + R"(,"index_head_dim":128})").substr(0, 23), "c.json: index_head_dim:");
 }
 
-/// Keys of attention that were not read were once left out, and each layer counted as full attention (issue 44).
+/// Attention keys that were not read were once ignored, and each layer counted as full attention.
 TEST(ModelConfig, KeysOfAttentionThatAreNotUnderstoodStopTheAnswer) {
   const std::string why =
       ": expected only keys that kvplan knows, found another key about attention: the KV cache may depend on "
@@ -164,7 +164,7 @@ TEST(ModelConfig, KeysOfAttentionThatAreNotUnderstoodStopTheAnswer) {
     EXPECT_EQ(error("{" + kDims + ",\"" + key + "\":" + value + "}"), "c.json: " + key + why);
   EXPECT_EQ(error(R"({"text_config":{)" + kDims + R"(,"swa_head_dim":8}})"),
             "c.json: text_config.swa_head_dim" + why);
-  // What says nothing, and what says nothing of what is kept.
+  // Values that leave a key unset, and keys that do not change what the cache holds.
   for (const char* silent :
        {R"("attn_layer_indices":null)", R"("compress_ratios":[])", R"("swa_head_dim":0)",
         R"("attention_bias":true)", R"("attention_dropout":0.1)", R"("mlp_layer_types":["dense"])",
@@ -174,7 +174,7 @@ TEST(ModelConfig, KeysOfAttentionThatAreNotUnderstoodStopTheAnswer) {
     EXPECT_EQ(error("{" + kDims + "," + silent + "}"), "no error") << silent;
 }
 
-/// Keys with default values may be left out: then the family alone says that layers differ (issue 44).
+/// Keys with default values may be left out; then only the family shows that layers differ.
 TEST(ModelConfig, AFamilyWithDifferentLayersSaysWhich) {
   const auto of_type = [](const std::string& type, const std::string& more = "") {
     return error("{" + kDims + R"(,"model_type":")" + type + "\"" + more + "}");
@@ -193,7 +193,7 @@ TEST(ModelConfig, AFamilyWithDifferentLayersSaysWhich) {
   EXPECT_EQ(error(R"({"model_type":"x","text_config":{)" + kDims + R"(,"model_type":"qwen3_5_text"}})")
                 .substr(0, 31),
             "c.json: text_config.model_type:");
-  // A file that says which layers is read, or refused by the key that says it.
+  // A file that lists the layers is read, or refused with the key that lists them.
   const std::string full =
       R"(,"layer_types":["full_attention","full_attention","full_attention","full_attention",)"
       R"("full_attention","full_attention"])";
@@ -211,7 +211,7 @@ TEST(ModelConfig, EachKvHeadServesAsManyHeads) {
   EXPECT_EQ(error("{" + dims + R"(,"num_key_value_heads":1})"), "no error");
 }
 
-/// Python writes numbers that JSON has not; time_step_limit of Nemotron-3 has one.
+/// Python writes numbers that JSON does not have; time_step_limit of Nemotron-3 is one.
 TEST(ModelConfig, NumbersThatOnlyPythonWrites) {
   EXPECT_EQ(error("{" + kDims + R"(,"a":[0.0, Infinity],"b":-Infinity,"c":NaN,"d":"Infinity \" NaN"})"),
             "no error");
@@ -269,7 +269,7 @@ TEST(ModelCatalogue, AliasesAreOtherNamesOfOneModelEach) {
     EXPECT_TRUE(names.insert(name).second) << name << " names two models";
   };
   for (const ModelShape& shape : models()) {
-    std::set<std::string> own{shape.name};  // after the slash an alias may be the model's name
+    std::set<std::string> own{shape.name};  // after the slash, an alias may be the model's name
     for (const std::string& alias : model_aliases(shape)) {
       EXPECT_EQ(find_model(alias).value(), &shape) << alias;
       EXPECT_EQ(std::count(alias.begin(), alias.end(), '/'), 1) << alias << " is a repository";
@@ -281,8 +281,8 @@ TEST(ModelCatalogue, AliasesAreOtherNamesOfOneModelEach) {
   }
 }
 
-/// An ending that changes the bits of weights, and a repository of someone else, are no aliases; the error says what to
-/// do.
+/// A name with an ending for other bits of weights, and a repository of another organisation, are not aliases; the
+/// error says what to do.
 TEST(ModelCatalogue, OtherWeightsAreNoAlias) {
   const auto error = [](std::string_view name) { return find_model(name).error().to_string(); };
   EXPECT_EQ(error("Qwen3-32B-FP8"),

@@ -1,4 +1,4 @@
-// Devices as data: every file, against the table that most of their figures are from; and broken files.
+// Devices as data: every file compared with the table from which most of their figures come; and broken files.
 #include <gtest/gtest.h>
 
 #include <map>

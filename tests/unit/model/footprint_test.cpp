@@ -1,4 +1,4 @@
-// Bytes of KV caches against worked figures: published ones, and arithmetic from a model's dimensions.
+// Bytes of KV caches compared with known figures: published ones, and arithmetic from a model's dimensions.
 #include "simulator/model/footprint.h"
 
 #include <gtest/gtest.h>
@@ -176,7 +176,7 @@ TEST(KvBytes, WhatAPolicyKeepsCapsEveryLayer) {
 }
 
 TEST(KvBytes, GroupsOfScales) {
-  // Half a byte and a sixteenth: 0.5625 bytes an element.
+  // Half a byte and a sixteenth: 0.5625 bytes per element.
   for (const Worked& w : kWorked)
     EXPECT_EQ(token_bytes_of(w.model, "fp4") * 10000, w.bytes / 2 * 5625) << w.model;
   EXPECT_EQ(token_bytes_of("deepseek-v3", "fp4"), 61 * (576 / 2 + 576 / 16));
@@ -211,17 +211,17 @@ TEST(KvBytes, TooManyBytesAreAnError) {
 }
 
 TEST(Weights, AddUpToWhatModelsAreKnownBy) {
-  // Counts of checkpoints: exact where only weights without biases are in them.
+  // Counts from checkpoints: exact if these contain only weights without biases.
   EXPECT_EQ(known("llama-2-7b").weights().value().all, 6738415616);
   EXPECT_EQ(known("llama-2-13b").weights().value().all, 13015864320);
   EXPECT_EQ(known("llama-3-8b").weights().value().all, 8030261248);
   EXPECT_EQ(known("llama-3-70b").weights().value().all, 70553706496);
   EXPECT_EQ(known("mistral-7b").weights().value().all, 7241732096);
-  // Billions that papers and model cards give: all, and those of one token.
+  // Billions from papers and model cards: all weights, and those used for one token.
   struct Known {
     const char* model;
     double all, of_token;
-    bool with_lookup{true};  ///< the row of the embedding counts among those of one token
+    bool with_lookup{true};  ///< the row of the embedding is included in those of one token
   };
   for (const Known& k :
        {Known{"deepseek-v2", 236, 21}, Known{"deepseek-v3", 671, 37}, Known{"qwen3-30b-a3b", 30.5, 3.3},

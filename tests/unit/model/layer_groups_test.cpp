@@ -1,4 +1,4 @@
-// Groups of layers that share a block, against the rule of vLLM worked out by hand.
+// Groups of layers that share a block, compared with vLLM's rule worked out by hand.
 #include "simulator/model/layer_groups.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ LayerGroups groups_of(const std::vector<LayerRun>& runs) {
   return layer_groups(shape);
 }
 
-/// 10 layers that see all and 52 with a window of 1024: the latter in six groups, layers i, i + 6, ... in each.
+/// 10 layers that see everything, and 52 with a window of 1024 in six groups, each with the layers i, i + 6, ...
 TEST(LayerGroups, Gemma) {
   const LayerGroups groups = layer_groups(*find_model("gemma-3-27b").value());
   EXPECT_EQ(groups.size, 10);
@@ -37,7 +37,7 @@ TEST(LayerGroups, OneKindIsOneGroup) {
   EXPECT_EQ(groups_of({{7, seeing(128)}}).size, 7);
 }
 
-/// The example in vLLM's own words (kv_cache_utils.py): three groups of two layers, one of each for every stage.
+/// The example in a comment of vLLM (kv_cache_utils.py): three groups of two layers; every stage has one layer of each.
 TEST(LayerGroups, StagesHaveAPartOfEach) {
   const std::vector<LayerRun> runs{{1, seeing(0)}, {2, seeing(64)}, {1, seeing(0)}, {2, seeing(64)}};
   const ModelShape shape{.name = "made up", .source = "", .layers = 6, .runs = runs};
@@ -46,10 +46,10 @@ TEST(LayerGroups, StagesHaveAPartOfEach) {
     EXPECT_EQ(groups.size, 1);
     EXPECT_EQ(groups.groups, (std::vector<LayerGroup>{{1, 0}, {1, 64}, {1, 64}}));
   }
-  // A stage without a layer of some group has blocks for it all the same.
+  // A stage without a layer of some group still has blocks for this group.
   EXPECT_EQ(layer_groups(shape, 1, 2).groups, (std::vector<LayerGroup>{{0, 0}, {1, 64}, {1, 64}}));
   EXPECT_EQ(layer_groups(shape, 5, 1).groups, (std::vector<LayerGroup>{{0, 0}, {0, 64}, {1, 64}}));
-  // Gemma's halves: the 26 layers with a window of either are dealt to six groups, the second half from the third on.
+  // Gemma's halves: the 26 layers with a window in each are divided among six groups, the second half from group 3 on.
   const ModelShape& gemma = *find_model("gemma-3-27b").value();
   EXPECT_EQ(
       layer_groups(gemma, 0, 31).groups,
@@ -73,7 +73,7 @@ TEST(LayerGroups, HalfAndHalf) {
   EXPECT_EQ(layer_groups(*find_model("gpt-oss-20b").value()).groups, groups.groups);
 }
 
-/// Less than 1.25 times the number: the larger number is the size; from 1.25 on it is not.
+/// If the larger number is less than 1.25 times the smaller, it is the group size; from 1.25 on it is not.
 TEST(LayerGroups, ALittleMoreIsNoGroupOfItsOwn) {
   EXPECT_EQ(groups_of({{12, seeing(0)}, {14, seeing(256)}}).groups,
             (std::vector<LayerGroup>{{12, 0}, {14, 256}}));

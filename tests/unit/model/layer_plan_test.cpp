@@ -1,4 +1,4 @@
-// Layers that differ: what each family's layers keep of a sequence, by hand, and what of a config stops the answer.
+// Layers that differ: what the layers of each family keep of a sequence, by hand, and configs that are refused.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -56,7 +56,7 @@ TEST(LayerPlan, GatedDeltaNet) {
   EXPECT_EQ(bytes("qwen3_next", list, kTokens, 2), bytes("qwen3_next", list) / 2) << "ranks share heads";
   EXPECT_EQ(bytes("qwen3_next", kDelta + R"(,"full_attention_interval":4)"),
             kFull + 3 * (kChannels * 3 * 2 + 4 * 16 * 8 * 2));
-  // Queries have a gate of their size.
+  // Queries have a gate of the same size.
   EXPECT_EQ(weights("qwen3_next", list, WeightPart::kAttention), 2 * 64 * (2 * 64 + 2 * 32 + 64));
   EXPECT_EQ(weights("qwen3_next", list, WeightPart::kState),
             2 * (64 * (kChannels + 64 + 8) + 64 * 64 + kChannels * 4));

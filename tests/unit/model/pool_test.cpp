@@ -1,4 +1,4 @@
-// Pools derived from devices against hand-computed figures, and against start-up logs of engines.
+// Pools derived from devices, compared with figures computed by hand and with start-up logs of engines.
 #include "simulator/model/pool.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ std::int64_t gib(double amount) {
   return std::llround(amount * kGiB);
 }
 
-/// A device with this memory; nothing else matters.
+/// A device with this memory; its other figures do not matter.
 DeviceShape device_of(std::int64_t bytes) {
   DeviceShape device;
   device.name = "test";
@@ -99,7 +99,7 @@ TEST(PoolRule, EveryByteOfTheDeviceIsOnOneLine) {
   }
 }
 
-/// A line of a vLLM log: GiB with two decimals, so that the pool is known within their rounding.
+/// A line of a vLLM log: GiB with two decimals, so that the pool is known within this rounding.
 struct LoggedPool {
   const char* source;
   std::string model;
@@ -143,10 +143,10 @@ TEST(PoolOfLogs, TheRuleGivesTheirPools) {
     d.workspace_bytes = gib(log.workspace);
     d.activation_bytes = gib(log.activations);
     const Pool pool = derive_pool(shape_of(log.model), d).value();
-    // Five printed figures, each right within 0.005 GiB.
+    // Five printed figures, each exact within 0.005 GiB.
     EXPECT_NEAR(static_cast<double>(pool.rank().pool_bytes) / kGiB, log.pool, 0.025) << log.source;
     if (log.blocks == 0) continue;
-    // As many blocks as fit the printed pool, to the last digit of that.
+    // As many blocks as fit into the printed pool, up to its last digit.
     const std::int64_t block = 16 * pool.rank().bytes_per_token;
     EXPECT_GE(log.blocks, gib(log.pool - 0.005) / block) << log.source;
     EXPECT_LE(log.blocks, gib(log.pool + 0.005) / block) << log.source;
@@ -273,7 +273,7 @@ TEST(Pool, ErrorsSayWhatWouldFit) {
   given.weight_bits = Fraction{16, 1};
   EXPECT_NE(error("llama-3-70b", given).find("; deployment.tp=2 would fit"), std::string::npos);
   EXPECT_EQ(error("llama-3-70b", given).find("weight_bits"), std::string::npos) << "the number was given";
-  // A model counts as its checkpoint is stored, unless other bits are given.
+  // A model's weights count in the bits of its checkpoint, unless other bits are given.
   const DeviceShape& h200 = *find_device("h200-sxm").value();
   const std::string fp8 = error("deepseek-v3", on(h200, "vllm-v1", 4));
   EXPECT_NE(fp8.find("; deployment.tp=8 would fit, and so would deployment.weight_bits=4"), std::string::npos)

@@ -1,5 +1,5 @@
-// Published config.json files: bytes of a sequence of 32,768 tokens against arithmetic that is written down here for
-// each family, with where it is from; weights against the numbers that their makers publish.
+// Published config.json files: bytes of a sequence of 32,768 tokens compared with arithmetic that is written here for
+// each family, with its source; weights compared with the numbers that the models' makers publish.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -169,7 +169,7 @@ TEST(PublishedConfigs, NumbersOfWeights) {
   if (!std::filesystem::is_directory(folder())) GTEST_SKIP() << "no published configs at " << folder();
   for (const auto& [name, expected] : published()) {
     const auto shape = parse_config(traces::testing::read_file(folder() + "/" + name), name);
-    if (!shape.ok()) continue;  // the test above says so
+    if (!shape.ok()) continue;  // the test above reports it
     const auto stages = stage_weights(shape.value(), 1, 1);
     if (!stages.ok()) {
       ADD_FAILURE() << name << ": " << stages.error().to_string();

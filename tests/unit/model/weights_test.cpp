@@ -1,4 +1,4 @@
-// Weights by part of the model: counts by hand, and bits as the forms of quantization_config say.
+// Weights by part of the model: counts by hand, and bits in all forms of quantization_config.
 #include "simulator/model/weights.h"
 
 #include <gtest/gtest.h>
@@ -216,7 +216,7 @@ TEST(Weights, ExpertsInMxfp4) {
   EXPECT_NEAR(static_cast<double>(w.bytes()) / (1 << 30), 13.64, 0.01 * 13.64);
   const StageWeights half = stage_weights(m, 2, 1).value().front();
   EXPECT_NEAR(static_cast<double>(half.bytes()) / (1 << 30), 7.01, 0.01 * 7.01);
-  // Given bits are those of every weight, without padding.
+  // Given bits apply to every weight, without padding.
   EXPECT_EQ(stage_weights(m, 1, 1, 8 << 16).value().front().bytes(), w.weights());
 }
 

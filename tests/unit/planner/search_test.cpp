@@ -1,4 +1,4 @@
-// The search on made-up verdicts: as good as trying everything where more replicas are never worse, and honest where
+// The search on invented verdicts: as good as trying everything if more replicas are never worse, and with a warning if
 // they are.
 #include "simulator/planner/search.h"
 
@@ -45,7 +45,7 @@ struct World {
         EXPECT_LE(trial.replicas * shapes[trial.shape].gpus_of_replica, most_gpus);
         EXPECT_FALSE(trial.why.empty());
         *runs += trial.slice ? 0 : 1;
-        // A slice asks for a few more than the whole trace.
+        // A slice needs a few more replicas than the whole trace.
         verdicts.push_back(verdict(
             trial.shape, trial.slice ? std::max<std::int64_t>(1, trial.replicas - 2) : trial.replicas));
       }
@@ -53,7 +53,7 @@ struct World {
     };
     return out;
   }
-  /// By trying every case of a group.
+  /// The best by trying every case of a group.
   [[nodiscard]] std::optional<Found> exhaustive(std::size_t group) const {
     std::optional<Found> best;
     for (std::size_t shape = 0; shape < shapes.size(); ++shape) {

@@ -1,4 +1,4 @@
-// Targets as users write them: units, forms, what is refused, and how a value is judged.
+// Targets as users write them: units, forms, what is refused, and how values are judged.
 #include "simulator/planner/target.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The pool over the radix tree: freed pages, by hand.
+// The pool over the radix tree: freed pages, worked out by hand.
 #include "simulator/prefix/radix_pool.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ TEST(RadixPool, ARequestLeavesWholePagesBehind) {
   pool.extend(0, 10);  // three pages
   EXPECT_EQ(pool.available_tokens(), 28);
   pool.settle(held, tokens, 10);
-  EXPECT_EQ(held.settled_tokens, 10);  // its third page is settled, though it is not in the tree
+  EXPECT_EQ(held.settled_tokens, 10);  // its third page is settled, although it is not in the tree
   EXPECT_EQ(pool.protected_tokens(), 8);
   pool.extend(10, 11);
   pool.extend(11, 12);
@@ -50,7 +50,7 @@ TEST(RadixPool, CopiesOfWhatIsThereComeBack) {
   EXPECT_EQ(pool.available_tokens(), 40);
   pool.settle(second, tokens, 12);
   EXPECT_EQ(pool.available_tokens(), 52);
-  // Retracted: what it put into the tree stays, later pages are freed.
+  // Retracted: its tokens in the tree stay, later pages are freed.
   pool.extend(12, 14);
   EXPECT_EQ(pool.available_tokens(), 48);
   pool.drop(second, 14);
@@ -71,7 +71,7 @@ TEST(RadixPool, RoomIsMadeForAllThatIsAskedNotForWhatIsLacking) {
   EXPECT_EQ(pool.available_tokens(), 2);
   pool.make_room(2);
   EXPECT_EQ(pool.evictions().calls, 0);
-  pool.make_room(7);  // five are missing, seven are requested: two leaves of six
+  pool.make_room(7);  // five are missing, seven are requested: evicts two leaves with six
   EXPECT_EQ(pool.available_tokens(), 14);
   EXPECT_EQ(pool.evictions().calls, 1);
   EXPECT_EQ(pool.evictions().tokens, 12);

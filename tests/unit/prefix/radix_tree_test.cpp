@@ -1,4 +1,4 @@
-// The radix tree against its naive model: the same random operations on both, everything compared after each.
+// The radix tree compared with its naive model: the same random operations on both; all data compared after each one.
 #include "simulator/prefix/radix_tree.h"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ NaivePages pages_of(const Tokens& tokens, std::int64_t page) {
 /// Tokens from the root to a node's end -> length of its own run, locks, access time.
 using Shape = std::map<Tokens, std::tuple<std::size_t, std::int64_t, std::uint64_t>>;
 
-/// Access times by their order alone: the naive tree reads its clock less often.
+/// Access times are compared by their order only, since the naive tree reads its clock less often.
 Shape ranked(Shape shape) {
   std::map<std::uint64_t, std::uint64_t> ranks;
   for (const auto& [path, node] : shape) ranks[std::get<2>(node)] = 0;
@@ -89,8 +89,8 @@ Shape shape_of(const NaiveTree& tree) {
   return ranked(shape);
 }
 
-/// Continues an earlier sequence from somewhere, mostly by consecutive numbers, out of so few that equal pages and
-/// different ones with an equal beginning are both common.
+/// Continues an earlier sequence from some token on, mostly with consecutive numbers. There are so few numbers that
+/// equal pages, and different pages with equal beginnings, are both common.
 Tokens draw_tokens(Random& random, const std::vector<Tokens>& earlier) {
   Tokens tokens;
   if (!earlier.empty() && random.chance(4, 5)) {
@@ -166,7 +166,7 @@ class BothTrees {
 
  private:
   std::vector<std::pair<NodeId, NaiveTree::Node*>> locked_;
-  std::vector<RadixTree::Pages> told_;  // that the latest eviction took
+  std::vector<RadixTree::Pages> told_;  // pages of the latest eviction
 };
 
 TEST(RadixTree, EqualsTheNaiveOneAfterEveryOperation) {
@@ -217,7 +217,7 @@ TEST(RadixTree, SplittingGivesTheUpperPartTheNewerTime) {
   std::map<std::uint64_t, std::uint64_t> times;
   for (const auto& node : tree.nodes()) times[node.key->runs()[0].first] = node.last_access;
   EXPECT_EQ(times, (std::map<std::uint64_t, std::uint64_t>{{10, 6}, {13, 5}, {90, 8}}));
-  const auto gone = tree.evict(1);  // the older leaf goes as a whole
+  const auto gone = tree.evict(1);  // the older leaf is evicted as a whole
   EXPECT_EQ(gone.tokens, 3);
   EXPECT_EQ(tree.match(abc, 6).tokens, 3);
 }

@@ -1,4 +1,4 @@
-// Sequences of runs against plain vectors of tokens, and the tokens of requests.
+// Sequences of runs compared with plain vectors of tokens, and the tokens of requests.
 #include "simulator/prefix/tokens.h"
 
 #include <gtest/gtest.h>
@@ -57,7 +57,7 @@ TEST(TokenSequence, PrefixesHashesAndSlicesAreThoseOfPlainTokens) {
     const auto differ = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
     EXPECT_EQ(prefix::common_prefix(TokenReader(sa, sa.size()), TokenReader(sb, sb.size())),
               differ.first - a.begin());
-    // A slice from the middle is the sequence that its tokens would make.
+    // A slice from the middle equals the sequence made of its tokens.
     const auto begin = static_cast<std::int64_t>(random.below(a.size() + 1));
     const auto length =
         static_cast<std::int64_t>(random.below(a.size() - static_cast<std::size_t>(begin) + 1));
@@ -78,7 +78,7 @@ TEST(RequestTokens, IdsNamePromptsAndNothingElseIsShared) {
   workload.input = {12, 20, 5};
   workload.output = {3, 1, 2};
   workload.prefix = &hashes;
-  // Ids 3 and 4 name tokens side by side: one run up to the prompt's end, then the output.
+  // Ids 3 and 4 name consecutive tokens: one run up to the prompt's end, then the output.
   const TokenSequence first = prefix::request_tokens(workload, 0_r);
   ASSERT_EQ(first.runs().size(), 2U);
   EXPECT_EQ(first.runs()[0], (prefix::TokenRun{24, 12}));

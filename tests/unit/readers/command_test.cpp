@@ -142,7 +142,7 @@ TEST(ReadCommand, TheOracleHasTheMassOfTheFrontiersLine) {
   EXPECT_EQ(found, 2);
 }
 
-/// A policy that keeps everything and lets a query read its greatest weights is the oracle by another name.
+/// A policy that keeps everything and lets each query read its largest weights equals the oracle.
 TEST(ReadCommand, TheOracleHasTheErrorOfTheOraclePolicy) {
   const Outcome read =
       run_kvplan("attention read " + kTensors + " --reader oracle:budget=12 --prefill 100 --json -");
@@ -246,7 +246,7 @@ TEST(ReadCommand, RefusesWhatCannotBeRead) {
   expect_refused("none.kva --reader full", {"none.kva"});
 }
 
-/// Tensors with a number that is none.
+/// Tensors with a value that is not a number.
 TEST(ReadCommand, RefusesWhatIsNoNumber) {
   const TemporaryFolder folder;
   const std::string golden = KVPLAN_SOURCE_DIR "/tests/golden/formats/inputs/";
@@ -259,7 +259,7 @@ TEST(ReadCommand, RefusesWhatIsNoNumber) {
     }
     write_file(folder.file(std::string("A.") + side + ".f32"), bytes);
   }
-  // Without the digests, which would find the change first.
+  // Without the digests, which would detect the change first.
   const std::size_t begin = json.find("\"fnv\"");
   json.erase(begin, json.find("},", begin) + 2 - begin);
   write_file(folder.file("A.json"), json);

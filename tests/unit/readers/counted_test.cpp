@@ -1,4 +1,4 @@
-// What lengths say of a reader, beside what it reads of random keys and of the bundled recording.
+// What a reader reads by lengths, compared with what it reads of random keys and of the bundled recording.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ CountedReads counted_on(const Lane& lane, const LayerTensors& in, std::int32_t l
   return reads.value();
 }
 
-/// Of a KV head in one step: what any of its query heads reads.
+/// The tokens that any query head of a KV head reads in one step.
 std::int64_t fetched_in(const Read& read, const LayerTensors& in, std::int32_t head) {
   const std::int32_t group = in.query_heads / in.kv_heads;
   std::set<std::int32_t> tokens;
@@ -43,7 +43,7 @@ struct Case {
   std::vector<attention::HeadTable> tables{};
 };
 
-/// The count is a bound; where it is said to be none it is met but for a page that is not full.
+/// The count is an upper limit; where it is stated as exact, it is reached, except for a page that is not full.
 void expect_counted(const Case& c, const LayerTensors& in, std::int32_t layer) {
   const Lane asked = lane(c.text, c.tables);
   for (const Read& read : reads_of(asked, in, layer, kPrompt)) {
@@ -57,7 +57,7 @@ void expect_counted(const Case& c, const LayerTensors& in, std::int32_t layer) {
         ASSERT_GE(fetched, most - c.page) << c.text << " t " << read.t << " head " << h;
       }
       const auto i = static_cast<std::size_t>(h);
-      // Metadata of all tokens, a page that is not full by its share.
+      // Metadata of all tokens; a page that is not full counts by its share.
       const auto metadata = [&](std::int64_t tokens) {
         return ceil_div(tokens, counted.metadata_tokens) * counted.metadata_bytes;
       };
@@ -107,7 +107,7 @@ TEST(CountedReads, BoundWhatIsReadOfTheSample) {
   }
 }
 
-/// Some readers read by clusters, with sizes that depend on the keys.
+/// Some readers read by clusters, with sizes that depend on keys; counts exist for all others.
 TEST(CountedReads, AreGivenForReadersWithReadsFromLengths) {
   std::vector<std::string> counted;
   for (const ReaderKind* kind : readers())

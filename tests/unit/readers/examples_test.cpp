@@ -73,7 +73,7 @@ TEST(ReaderExamples, QuestBoundsOfThreePages) {
   EXPECT_EQ(bounds.bound(0, query), 1);
   EXPECT_EQ(bounds.bound(1, query), 5);
   EXPECT_EQ(bounds.bound(2, query), 6);
-  // The kernels read the last page in any case, and of the others the one with 5.
+  // The kernels always read the last page, and of the others the one with bound 5.
   EXPECT_EQ(last_read("quest:form=kernels,page=2,budget=4,dense_layers=0", tensors(keys, {query})).sets[0],
             (ReadSet{2, 3, 4, 5}));
 }
@@ -82,13 +82,13 @@ TEST(ReaderExamples, QuestEvaluationMayLeaveItsOwnPageOut) {
   auto keys = kKeys;
   keys.back() = {-3, 1};
   const LayerTensors in = tensors(keys, {{1, 0}});
-  // Pages of one token: the three greatest products are 2, 1 and, of the two that are 0, the newer.
+  // Pages of one token: the three largest products are 2, 1 and, of the two that are 0, that of the newer token.
   EXPECT_EQ(last_read("quest:page=1,budget=1,dense_layers=0", in).sets[0], (ReadSet{0, 2, 4}));
   EXPECT_EQ(tally_of("quest:page=1,budget=1,dense_layers=0", in).read.metadata, 6 * 8);
 }
 
 TEST(ReaderExamples, InfiniGenCountsWhatIsNearTheGreatest) {
-  // The channel with the greater queries is the first. Greatest logit 2; above 2 - 1.5 are tokens 0 and 2.
+  // The channel with the larger queries is the first. The largest logit is 2; tokens 0 and 2 are above 2 - 1.5.
   const LayerTensors in = tensors(kKeys, {{1, 0}});
   const std::string reader = "infinigen:skew=false,partial=0.5,alpha=1.5,dense_layers=0";
   EXPECT_EQ(last_read(reader + ",fetch=0.6", in).sets[0], (ReadSet{0, 2, 5}));
@@ -132,7 +132,7 @@ TEST(ReaderExamples, RetroInferEstimatesTheSecondCluster) {
 }
 
 TEST(ReaderExamples, ATokenIsFetchedOnceForAStoredHead) {
-  // Query heads that want different tokens, then the same one.
+  // Query heads that select different tokens, then the same one.
   const LayerTensors apart = tensors(kKeys, {{1, 0}, {-1, 0}});
   EXPECT_EQ(last_read("oracle:budget=1", apart).sets, (std::vector<ReadSet>{{2}, {3}}));
   const LayerTensors alike = tensors(kKeys, {{1, 0}, {3, 0}});

@@ -1,4 +1,4 @@
-// What holds for every reader of the catalogue, on random recordings of several layers, groups, windows and sizes.
+// Properties of every reader in the catalogue, on random recordings of several layers, groups, windows and sizes.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,7 +9,7 @@
 namespace kvplan::readers::testing {
 namespace {
 
-/// Parameters under which each member is tried. A new member needs a line.
+/// Parameters with which each member is tested. A new member needs a line.
 std::vector<Lane> lanes_of(const ReaderKind& kind, const Layers& recording) {
   static const std::map<std::string_view, std::vector<std::string>> kTried{
       {"full", {""}},
@@ -42,7 +42,7 @@ Request request_of(const Layers& recording, std::int64_t prompt, int threads = 1
     for (std::int32_t s = 0; s < static_cast<std::int32_t>(recording.info().sequences.size()); ++s)
       windows = windows || recording.at(s, layer).window > 0;
   for (const ReaderKind* kind : readers()) {
-    if (windows && kind->descriptor.name == "retro-infer") continue;  // refuses these
+    if (windows && kind->descriptor.name == "retro-infer") continue;  // it refuses windows
     for (Lane& each : lanes_of(*kind, recording)) request.lanes.push_back(std::move(each));
   }
   return request;
@@ -124,7 +124,7 @@ TEST(ReaderInvariants, SetsAreAscendingAndSeen) {
   }
 }
 
-/// A budget of all tokens reads them all, without metadata, and moves no output.
+/// A budget of all tokens reads them all, without metadata, and changes no output.
 TEST(ReaderInvariants, BudgetsOfEverythingReadEverything) {
   for (std::uint64_t seed = 1; seed <= 25; ++seed) {
     Random random(seed, "whole");

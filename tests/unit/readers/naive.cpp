@@ -26,7 +26,7 @@ NaiveRead quest(const NaiveLayer& at) {
     out.read_metadata.assign(static_cast<std::size_t>(at.in.kv_heads), 0);
     return out;
   }
-  const std::int64_t end = kernels ? last : last + 1;  // of those that are ranked
+  const std::int64_t end = kernels ? last : last + 1;  // end of the ranked ones
   out.read_metadata.assign(static_cast<std::size_t>(at.in.kv_heads), (end - first) * bytes);
   std::vector<Vector> scores;
   for (std::int32_t q = 0; q < at.in.query_heads; ++q) {
@@ -54,7 +54,7 @@ NaiveRead quest(const NaiveLayer& at) {
   return out;
 }
 
-/// Eigenvectors of a symmetric matrix, of the greatest eigenvalue first: Jacobi's rotations.
+/// Eigenvectors of a symmetric matrix, by descending eigenvalue, with Jacobi's rotations.
 std::vector<Vector> eigenvectors(std::vector<Vector> a) {
   const std::size_t n = a.size();
   std::vector<Vector> v(n, Vector(n));
@@ -221,7 +221,7 @@ double naive_error(const LayerTensors& in, std::int32_t query_head, std::int64_t
                    const std::set<std::int32_t>& set, const std::vector<std::set<std::int32_t>>& estimated) {
   const NaiveRow row = naive_row(in, query_head, t);
   const auto head = static_cast<std::size_t>(query_head / (in.query_heads / in.kv_heads));
-  // Weights of the full row's scale: what is estimated has that of the mean of its keys.
+  // Weights on the scale of the full row: estimated tokens have that of the mean of their keys.
   std::map<std::int32_t, double> weights;
   for (const std::int32_t i : set) weights[i] = row.weights[static_cast<std::size_t>(i)];
   for (const auto& cluster : estimated) {

@@ -1,4 +1,4 @@
-// Readers by their definitions: computed from all keys and queries anew at every step, with sorted lists and maps.
+// Readers implemented by their definitions: computed from all keys and queries at every step, with sorted lists, maps.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ struct NaiveRead {
   std::set<std::int32_t> listed;
   /// [query head] sets of unread tokens that share the logit of the mean of their keys; may be empty.
   std::vector<std::vector<std::set<std::int32_t>>> estimated;
-  /// A decision depends on sums that are equal except for rounding: the larger one depends on how exponentials are
-  /// computed.
+  /// True if a decision depends on sums that are equal except for rounding: which is larger then depends on how
+  /// exponentials are computed.
   bool by_a_hair{false};
 };
 
-/// For every member of the family.
+/// For every member of the family: the reads of one step.
 NaiveRead naive_read(const Lane& lane, const LayerTensors& in, std::int32_t layer, std::int64_t prompt,
                      std::int64_t t);
 

@@ -16,7 +16,7 @@ double squared_distance(const Vector& a, const Vector& b) {
   return out;
 }
 
-/// k-means++ and Lloyd's rounds; the centres, and in `before` the one of each point.
+/// k-means++ and Lloyd's rounds: the centres, and in `before` the centre of each point.
 std::vector<Vector> centres_of(const std::vector<Vector>& points, std::int64_t count, std::int64_t rounds,
                                Random draws, std::map<std::size_t, std::size_t>& before) {
   std::vector<std::size_t> chosen;

@@ -1,4 +1,4 @@
-// A layer at one step, and vectors of plain doubles: what the models of sparse attention methods share.
+// A layer at one step, and vectors of plain doubles: code that the naive models of sparse attention methods share.
 #pragma once
 
 #include <algorithm>
@@ -40,7 +40,7 @@ struct NaiveLayer {
   [[nodiscard]] Vector query(std::int32_t query_head, std::int64_t token) const {
     return slice(in.queries[static_cast<std::size_t>(query_head)], token, in.key_size);
   }
-  /// Tokens of [begin, end) that are seen.
+  /// Adds the tokens of [begin, end) that the query sees.
   void add_seen(std::int64_t begin, std::int64_t end, std::set<std::int32_t>& to) const {
     for (std::int64_t i = begin; i < end; ++i)
       if (i >= first() && i <= t) to.insert(static_cast<std::int32_t>(i));

@@ -1,4 +1,4 @@
-// Readers beside their definitions on random tensors: sets and metadata step by step, then what evaluations pool.
+// Readers compared with their definitions on random tensors: sets and metadata step by step, then pooled evaluations.
 #include <gtest/gtest.h>
 
 #include "simulator/readers/page_bounds.h"
@@ -25,7 +25,7 @@ attention::HeadTable random_gates(Random& random, std::int32_t layers, std::int3
   return out;
 }
 
-/// One of each member. `dense` becomes dense_layers. Turned channels are left out of ties.
+/// One lane for each member. `dense` becomes dense_layers. Rotated channels are left out if there are ties.
 std::vector<Lane> random_lanes(Random& random, const Layers& recording, bool coarse,
                                const std::string& dense) {
   const std::string share = one_of(random, {"none", "mean", "max"});
@@ -91,7 +91,7 @@ TEST(Readers, ReadWhatTheirDefinitionsSay) {
   EXPECT_LT(100 * by_a_hair, steps);
 }
 
-/// What one KV head at one step comes to, from sets.
+/// The figures of one KV head at one step, from sets.
 Tally naive_tally(const Lane& each, const LayerTensors& in, std::int32_t layer, std::int32_t head,
                   std::int64_t prompt, std::int64_t t, bool dense) {
   NaiveRead read = naive_read(dense ? lane("full") : each, in, layer, prompt, t);
@@ -151,7 +151,7 @@ void expect_tally(const Tally& found, const Tally& wanted) {
   EXPECT_EQ(found.full_bytes, wanted.full_bytes);
 }
 
-/// The same recording's figures, added up from those of single heads at single steps.
+/// The figures of the same recording, added up from single heads at single steps.
 struct Wanted {
   Tally total;
   std::map<std::int32_t, Tally> layers;
@@ -197,7 +197,7 @@ TEST(Readers, EvaluationsPoolEveryHeadAtEveryStep) {
                     .prompt = prompt,
                     .threads = 2,
                     .keep_records = true};
-    // Windows are refused by one of them.
+    // One of the readers refuses windows.
     if (seed % 2 == 0)
       std::erase_if(request.lanes,
                     [](const Lane& each) { return each.reader.choice.name() == "retro-infer"; });
@@ -236,7 +236,7 @@ TEST(PageBounds, AreNotBelowAnyProductOfTheirPage) {
     const auto channels = static_cast<std::size_t>(random.between(1, 64));
     const std::int64_t page = random.between(1, 20);
     const auto tokens = static_cast<std::size_t>(random.between(1, 60));
-    const double size = random.chance(1, 3) ? 60000.0 : 1.0;  // as large as half precision holds
+    const double size = random.chance(1, 3) ? 60000.0 : 1.0;  // as large as half precision can represent
     const auto vector = [&] {
       std::vector<float> out;
       for (std::size_t c = 0; c < channels; ++c)

@@ -30,8 +30,8 @@ double product(std::span<const float> query, std::span<const float> key) {
   return sum;
 }
 
-/// No key of a page has a greater product with a query than the page's bound; bounds that grew token by token are those
-/// of the tokens at once.
+/// No key of a page has a larger product with a query than the page's bound. Bounds that grew token by token equal
+/// those computed from all tokens at once.
 TEST(ReadersOfTheSample, BoundsOfPagesHold) {
   for (std::int32_t layer = 0; layer < sample().info().layers; ++layer) {
     const LayerTensors in = sample().tensors(kShortest, layer).value();
@@ -57,7 +57,7 @@ TEST(ReadersOfTheSample, BoundsOfPagesHold) {
           if (bound > 0) tightest = std::max(tightest, most / bound);
         }
       }
-      EXPECT_GT(tightest, 0.5);  // a bound that any number keeps would be none
+      EXPECT_GT(tightest, 0.5);  // a bound that any number satisfies would be useless
     }
   }
 }

@@ -1,4 +1,4 @@
-// LRU at all sizes against one size at a time; its estimate from a sample; the flow against other ways to its number.
+// LRU at all sizes compared with one size at a time; its estimate from a sample; the flow compared with other methods.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ TEST(StackDistance, IsTheNumberOfOthersSince) {
     Random random(static_cast<std::uint64_t>(seed), "distance");
     const auto ids = static_cast<Id>(random.between(1, 200));
     StackDistances distances(ids);
-    std::vector<Id> order;  // by last use, the oldest first
+    std::vector<Id> order;  // by last use, oldest first
     for (int k = 0; k < 2000; ++k) {
       const auto id = static_cast<Id>(std::min(random.below(ids), random.below(ids)));
       const auto at = std::find(order.begin(), order.end(), id);
@@ -68,7 +68,7 @@ TEST(SampledCurve, OfEverythingIsTheCurve) {
   }
 }
 
-// The stated error is right if estimates are within two of it about as often as a normal distribution's are.
+// The stated error is right if estimates lie within two of it about as often as those of a normal distribution do.
 TEST(SampledCurve, StatesItsError) {
   int within = 0, all = 0;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
@@ -100,7 +100,7 @@ TEST(SampledCurve, NeedsEnoughBlocks) {
   EXPECT_EQ(curve.error().field, "--sample");
 }
 
-/// The most reuses without more than `capacity` overlapping ones, by trying all sets.
+/// The most reuses of which at most `capacity` overlap, found by trying all sets.
 std::int64_t most_by_trying(const std::vector<Id>& ids, std::int64_t capacity) {
   std::vector<std::pair<std::size_t, std::size_t>> reuses;
   for (std::size_t k = 0; k < ids.size(); ++k)

@@ -1,4 +1,4 @@
-// Reference strings worked out by hand and in print, and what is known of the policies on any references.
+// Reference strings worked out by hand and in print, and properties of the policies on any references.
 #include <gtest/gtest.h>
 
 #include "tests/unit/replacement/cases.h"
@@ -9,7 +9,7 @@ namespace {
 using testing::hits_of;
 using testing::trace_of;
 
-/// Every reference is a prompt of its own.
+/// Every reference is a separate prompt.
 traces::Trace string_of(const std::vector<Id>& ids) {
   testing::Prompts prompts;
   for (const Id id : ids) prompts.ids.push_back({id});
@@ -49,13 +49,13 @@ TEST(Examples, UsedOnceGoesFirst) {
   expect_faults(ids, {{"lfu", 2, 4}, {"sieve", 2, 4}, {"clock", 2, 4}, {"fifo", 2, 5}, {"gdsf", 2, 4}});
 }
 
-// By hand, 2 blocks, LFU: 1 and 2 both have two uses when 3 comes; 2 reached two first, so 2 goes and 1 stays.
+// By hand, 2 blocks, LFU: 1 and 2 both have two uses when 3 comes; 2 reached two first, so 2 is evicted and 1 stays.
 TEST(Examples, LfuTiesTheFirstToReachItsCountGoes) {
   expect_faults({1, 2, 2, 1, 3, 1}, {{"lfu", 2, 3}});
   expect_faults({1, 2, 2, 1, 3, 2}, {{"lfu", 2, 4}});
 }
 
-// By hand. 3 comes after three uses: 1 was used twice in three, 2 once in one, so that 1 goes, which LFU keeps.
+// By hand. 3 comes after three uses: 1 was used twice in three, 2 once in one, so 1 is evicted, which LFU would keep.
 TEST(Examples, HyperbolicCountsUsesForTheTimeSinceABlockCame) {
   expect_faults({1, 1, 2, 3, 2}, {{"hyperbolic", 2, 3}, {"lfu", 2, 4}});
   expect_faults({1, 1, 2, 3, 1}, {{"hyperbolic", 2, 4}, {"lfu", 2, 3}});
@@ -68,8 +68,8 @@ TEST(Examples, HyperbolicTiesTheOlderGoes) {
   expect_faults({1, 1, 2, 3, 4, 1}, {{"hyperbolic", 3, 5}, {"hyperbolic:sample=3,seed=7", 3, 5}});
 }
 
-// By hand, 3 blocks, SIEVE. 1 and 2 are used again. 4 is inserted: the hand clears 1 and 2, takes 3, and stays at the
-// next newer block, which does not exist yet: it starts over at 1, with its bit cleared. 5 replaces 1, then 6
+// By hand, 3 blocks, SIEVE. 1 and 2 are used again. 4 is inserted: the hand clears 1 and 2, evicts 3, and stays at the
+// next newer block, which does not exist yet: so it starts over at 1, the bit of which is cleared. 5 replaces 1, then 6
 // replaces 2.
 TEST(Examples, SieveHandStaysAndStartsOver) {
   expect_faults({1, 2, 3, 1, 2, 4, 5, 2, 1}, {{"sieve", 3, 6}});
@@ -87,7 +87,7 @@ TEST(Examples, S3FifoGhostsComeBackToTheMainQueue) {
   expect_faults(ids, {{"s3fifo", 10, 31}, {"fifo", 10, 32}, {"lru", 10, 32}});
 }
 
-// Two uses in the small queue are needed to stay, and its count starts anew in the main queue.
+// A block stays if it is used twice in the small queue; in the main queue its count starts anew.
 TEST(Examples, S3FifoPromotesAfterTwoUses) {
   const std::vector<Id> once{1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 1};
   const std::vector<Id> twice{1, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 1};
@@ -95,7 +95,7 @@ TEST(Examples, S3FifoPromotesAfterTwoUses) {
   expect_faults(twice, {{"s3fifo", 10, 11}});
 }
 
-// Megiddo and Modha: a scan of blocks used once does not flush what was used twice. LRU loses all of it.
+// Megiddo and Modha: a scan of blocks used once does not evict the blocks that were used twice. LRU loses all of these.
 TEST(Examples, ArcOutlivesAScan) {
   std::vector<Id> ids{1, 2, 1, 2};
   for (Id id = 10; id < 30; ++id) ids.push_back(id);
@@ -108,11 +108,11 @@ TEST(Examples, LirsHitsInALoopThatIsTooLong) {
   std::vector<Id> ids;
   for (int round = 0; round < 10; ++round)
     for (Id id = 0; id < 11; ++id) ids.push_back(id);
-  // Nine of the ten blocks stay; the other two blocks miss in each round.
+  // Nine of the ten blocks stay; the two others miss in each round.
   expect_faults(ids, {{"lru", 10, 110}, {"lirs", 10, 11 + 9 * 2}});
 }
 
-// What is alive at 10 s: with renewal everything used after 5 s, without it what came after 5 s.
+// The live blocks at 10 s: with renewal, all that were used after 5 s; without it, those inserted after 5 s.
 TEST(Examples, TtlCountsFromTheLastUseOrTheFirst) {
   testing::Prompts prompts{.ids = {{1}, {1}, {1}, {1}},
                            .arrival_ns = {0, 4'000'000'000, 5'000'000'000, 10'000'000'000},
@@ -123,8 +123,8 @@ TEST(Examples, TtlCountsFromTheLastUseOrTheFirst) {
   EXPECT_EQ(hits_of("ttl:life_s=5,renew=false", trace, 9).object, 1);
 }
 
-// A prompt's blocks count as hit only up to the first miss. FIFO of 3: 8 evicts 1, and when 1 returns it evicts 9; so
-// 2 is still cached when the last prompt asks for 1 and 2.
+// A prompt's blocks count as hit only up to the first miss. FIFO of 3: 8 evicts 1, and when 1 returns it evicts 9; so 2
+// is still cached when the last prompt requests 1 and 2.
 TEST(Examples, PrefixHitsEndAtTheFirstMiss) {
   const traces::Trace trace = trace_of({{{1}, {9}, {1, 2}, {8}, {1, 2}}, {}, {}});
   EXPECT_EQ(hits_of("fifo", trace, 3), (Hits{.object = 2, .prefix = 1}));
@@ -132,7 +132,7 @@ TEST(Examples, PrefixHitsEndAtTheFirstMiss) {
 }
 
 TEST(Laws, SieveAndLfuCoincideUntilTheHandStartsOver) {
-  // The first eviction is the same: the oldest of those used once, if there is one.
+  // The first eviction is the same: the oldest block that was used once, if there is one.
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     Random random(seed, "first eviction");
     std::vector<Id> ids{0, 1, 2, 3, 4};
@@ -158,8 +158,8 @@ TEST(Laws, NoPolicyBeatsTheOptimumAndAllAgreeWithoutEvictions) {
       EXPECT_LE(best.object, bound.object);
       EXPECT_EQ(bound.prefix, bound.object) << "with bypass no block stays without those before it";
       for (const ReplacementEntry* entry : replacements()) {
-        if (entry->replay == nullptr) continue;         // means something in pools only
-        if (entry->descriptor.name == "ttl") continue;  // gives blocks up for want of time, too
+        if (entry->replay == nullptr) continue;         // has a meaning in pools only
+        if (entry->descriptor.name == "ttl") continue;  // also evicts blocks because their time is over
         const Hits hits = hits_of(std::string(entry->descriptor.name), trace, capacity);
         EXPECT_LE(hits.prefix, hits.object);
         EXPECT_LE(hits.object, best.object) << entry->descriptor.name;
@@ -180,7 +180,7 @@ TEST(Laws, MoreRoomNeverHurtsStackPolicies) {
   }
 }
 
-/// The best that any choice of victims can do, by trying all of them.
+/// The best result of any choice of victims, found by trying all of them.
 std::int64_t best_of_all(const std::vector<Id>& ids, std::size_t at, std::vector<Id> cache,
                          std::size_t capacity) {
   for (; at < ids.size(); ++at) {

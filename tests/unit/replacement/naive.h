@@ -15,11 +15,11 @@ using May = std::function<bool(Id)>;
 using List = std::vector<Id>;  // from oldest to youngest
 
 bool in(const List& list, Id id);
-/// True if it was in the list.
+/// Removes the id from the list; returns true if it was in it.
 bool take(List& list, Id id);
-/// The first one that may be evicted; kNoId: none.
+/// The first id that may be evicted; kNoId: there is none.
 Id first_that(const List& list, const May& may);
-/// Makes it the youngest.
+/// Makes the id the youngest of the list.
 void renew(List& list, Id id);
 /// Removes the oldest ones until at most `most` are left.
 void trim(List& list, std::int64_t most);
@@ -27,7 +27,7 @@ inline std::int64_t count(const List& list) {
   return static_cast<std::int64_t>(list.size());
 }
 
-/// As in policy.h; every call looks at everything, so may_go and grow are not needed.
+/// The interface of policy.h; every call looks at everything, so may_go and grow are not needed.
 class Naive {
  public:
   virtual ~Naive() = default;

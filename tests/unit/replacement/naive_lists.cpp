@@ -1,4 +1,4 @@
-// Models of the policies that are made of lists.
+// Models of the policies that consist of lists.
 #include <algorithm>
 
 #include "tests/unit/replacement/naive.h"
@@ -30,7 +30,7 @@ void renew(List& list, Id id) {
 
 namespace {
 
-/// One list: what a use does to it is the policy.
+/// One list; the policy is what a use does to it.
 class OneList : public Naive {
  public:
   [[nodiscard]] bool resident(Id id) const override { return in(list_, id); }
@@ -136,10 +136,10 @@ class NaiveSieve final : public OneList {
   }
   void erase(Id id) override {
     const auto at = static_cast<std::size_t>(std::find(list_.begin(), list_.end(), id) - list_.begin());
-    if (at < hand_) --hand_;  // it stays at the same block
+    if (at < hand_) --hand_;  // the hand stays at the same block
     take(list_, id);
     take(used_, id);
-    // A hand that has passed the youngest starts over, also where something comes before it moves.
+    // A hand beyond the youngest block starts over, even if a block is inserted before it moves.
     if (hand_ >= list_.size()) hand_ = 0;
   }
 
@@ -212,7 +212,7 @@ class NaiveTwoQ final : public Naive {
  private:
   std::int64_t most_in_, most_out_;
   List in_, main_, out_;
-  List asked_;  // was in out_ when a victim was looked for
+  List asked_;  // was in out_ when a victim was chosen
 };
 
 class NaiveArc final : public Naive {
@@ -273,7 +273,7 @@ class NaiveArc final : public Naive {
   std::int64_t c_;
   double p_{0};
   List t1_, t2_, b1_, b2_;
-  List from_b1_, from_b2_;  // referenced, and not inserted yet
+  List from_b1_, from_b2_;  // referenced, but not inserted yet
 };
 
 class NaiveS3Fifo final : public Naive {
@@ -339,9 +339,9 @@ class NaiveS3Fifo final : public Naive {
     }
   }
   std::int64_t capacity_, small_share_, most_ghosts_, enough_;
-  bool fills_;  // nothing went yet
+  bool fills_;  // no block was evicted yet
   List small_, main_, ghost_;
-  List asked_;  // was a ghost when a victim was looked for
+  List asked_;  // was a ghost when a victim was chosen
   std::vector<std::int64_t> uses_;
 };
 
@@ -425,7 +425,7 @@ class NaiveLirs final : public Naive {
   }
   std::int64_t most_lir_, most_history_;
   List stack_, lir_, queue_, history_;
-  List asked_;  // was in history_ when a victim was looked for, and is in stack_
+  List asked_;  // was in history_ when a victim was chosen, and is in stack_
 };
 
 }  // namespace

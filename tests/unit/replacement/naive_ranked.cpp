@@ -1,4 +1,4 @@
-// Models of the policies that give every block a rank: all ranks are made anew whenever a victim is looked for.
+// Models of the policies that give every block a rank: all ranks are computed anew whenever a victim is chosen.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -10,16 +10,16 @@
 namespace kvplan::replacement::testing {
 namespace {
 
-/// What was seen of a block since it came, and when.
+/// The uses of a block since it was inserted, and their times.
 struct Seen {
   std::int64_t uses{0};
-  std::int64_t turn{0};             // of the last use, or of what else counts as one
+  std::int64_t turn{0};             // of the last use, or of another event that counts as one
   Use last;                         // the last use
-  std::int64_t floor{0};            // what left last had this priority at the last use
+  std::int64_t floor{0};            // priority of the latest victim at the block's last use
   std::vector<std::int64_t> turns;  // of all uses
 };
 
-/// Blocks with what was seen of them; the least rank goes.
+/// Blocks with their uses; the block with the least rank is evicted.
 class Ranked : public Naive {
  public:
   [[nodiscard]] bool resident(Id id) const override { return blocks_.contains(id); }
@@ -53,7 +53,7 @@ class Ranked : public Naive {
   std::int64_t turn_{0}, floor_{0};
 };
 
-/// The last use is the one that gave a block its count.
+/// The last use is the one with which a block reached its count.
 class NaiveLfu final : public Ranked {
   [[nodiscard]] Rank rank(const Seen& seen) const override { return {seen.uses, seen.turn}; }
 };
@@ -69,7 +69,7 @@ class NaiveLease final : public Ranked {
   std::int64_t lease_ns_;
 };
 
-/// Greedy dual: what goes raises the floor to its priority.
+/// Greedy dual: a victim raises the floor to its priority.
 class GreedyDual : public Ranked {
  public:
   Id evict(const Use& /*incoming*/, const May& may) override {
@@ -138,7 +138,7 @@ class NaiveHyperbolic final : public Ranked {
   }
 
  private:
-  /// Fractions of numbers below 2^20 that differ do so by more than 2^-40.
+  /// Different fractions of numbers below 2^20 differ by more than 2^-40.
   [[nodiscard]] Rank rank(const Seen& seen) const override {
     const std::int64_t came = seen.turns.front();
     return {(seen.uses << 40) / (turn_ - came + 1), came};
@@ -186,7 +186,7 @@ class NaiveLruK final : public Ranked {
   std::size_t k_;
   std::int64_t most_;
   std::vector<std::pair<Id, Seen>> history_;
-  std::map<Id, Seen> asked_;  // remembered when it was referenced
+  std::map<Id, Seen> asked_;  // blocks that were remembered when they were referenced
 };
 
 class NaiveLecar final : public Naive {
@@ -326,11 +326,11 @@ class NaiveWorkloadAware final : public Naive {
         oldest = id;
     return oldest;
   }
-  /// Deepest, then oldest, then lowest.
+  /// Order of ties: deepest, then oldest, then lowest id.
   [[nodiscard]] std::tuple<std::int64_t, std::int64_t, Id> tie(Id id) const {
     return {-std::int64_t{last_.at(id).depth}, last_.at(id).time_ns, id};
   }
-  /// Sum and number of the latest ones.
+  /// Sum and number of the latest times.
   [[nodiscard]] std::pair<std::int64_t, std::int64_t> latest(const std::vector<std::int64_t>& times) const {
     std::pair<std::int64_t, std::int64_t> out{0, 0};
     for (std::size_t k = times.size() - std::min(times.size(), window_); k < times.size(); ++k)
@@ -357,7 +357,7 @@ class NaiveWorkloadAware final : public Naive {
   std::vector<std::vector<std::int64_t>> reuse_;  // by category
   std::vector<std::int64_t> lives_;
   List list_;
-  std::map<Id, Use> last_;  // also of what went
+  std::map<Id, Use> last_;  // also of evicted blocks
   std::optional<std::int64_t> first_ns_;
   std::int64_t now_ns_{0};
 };

@@ -31,7 +31,7 @@ INSTANTIATE_TEST_SUITE_P(Replacement, EveryPolicy, ::testing::ValuesIn(online())
   return name;
 });
 
-/// One random pool: both sides see the same calls, and must hold and give up the same.
+/// One random pool: both sides get the same calls, and must hold and evict the same blocks.
 class Pool {
  public:
   Pool(const ReplacementEntry& entry, Random& random)
@@ -76,7 +76,7 @@ class Pool {
 
  private:
   Use random_use() {
-    // Some ids are used far more often than others.
+    // Some ids are used much more often than others.
     const auto id = static_cast<Id>(std::min(random_.below(ids_), random_.below(ids_)));
     return {.id = id,
             .depth = static_cast<std::uint32_t>(random_.below(4)),
@@ -142,8 +142,8 @@ TEST_P(EveryPolicy, GivesUpWhatItsModelGivesUpInAPool) {
   }
 }
 
-/// The definition word by word: first the hits, then every block is touched or inserted first to last. `leaves`: a
-/// block is evicted only if no block that is cached, or about to be, was first seen after it.
+/// The definition word by word: first the hits, then every block is touched or inserted, first to last. `leaves`: a
+/// block is evicted only if no block that is cached, or is about to be, was first seen after it.
 class Play {
  public:
   Play(Naive& policy, const References& refs, bool leaves)

@@ -1,4 +1,4 @@
-// A recorded trace: laws, and what is known of web-cache policies on it.
+// A recorded trace: general properties, and known results of web-cache policies on it.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -54,7 +54,7 @@ TEST_F(Conversation, CountsAreThoseOfLibCacheSim) {
   }
 }
 
-// One in a hundred of the distinct blocks, and one in ten: the ranking turns round.
+// One in a hundred of the distinct blocks, and one in ten: the order of the policies is reversed.
 TEST_F(Conversation, WhatWinsInASmallCacheLosesInALargeOne) {
   for (const char* name : {"sieve", "lfu", "s3fifo"}) {
     EXPECT_GT(object(name, 1'828), object("lru", 1'828)) << name;
@@ -62,8 +62,8 @@ TEST_F(Conversation, WhatWinsInASmallCacheLosesInALargeOne) {
   }
 }
 
-// Blocks that are hits although one before them in the prompt is not: none for policies with an order that keeps
-// parents.
+// Blocks that are hits although a block before them in the prompt is not: none for policies with an order that keeps
+// parents longer.
 TEST_F(Conversation, OrphansDependOnThePolicy) {
   const auto orphans = [&](const char* name, std::int64_t capacity) {
     const Hits hits = hits_of(name, trace_, capacity);

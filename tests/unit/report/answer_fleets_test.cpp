@@ -48,7 +48,7 @@ std::vector<std::string> first_of(const std::vector<std::string>& all, std::size
 }
 
 TEST(Answer, ALargerBatchIsNoMeritOfOtherHardware) {
-  // The slowest fleet has most requests at once, all are as far through.
+  // The slowest fleet has the most requests at once; all requests have made equal progress.
   const Comparison comparison = fleets_of({{1, {.mean_running = 27.8, .ttft_p99 = 1.2, .preemptions = 4}, -1},
                                            {2, {.mean_running = 19.6, .ttft_p99 = 0.4}, -1},
                                            {4, {.mean_running = 17.5, .ttft_p99 = 0.3}, -1}});
@@ -87,7 +87,7 @@ TEST(Answer, TheFewestGpusThatMeetTheTargetsAreNamed) {
             "98.99 %.");
   EXPECT_EQ(sentences(0.99, 0.6, 1)[1],
             "replicas=1 takes the fewest GPUs with which " + enough + "4 (99.00 %).");
-  // At other loads a number of devices says nothing.
+  // At different loads, numbers of devices cannot be compared.
   Comparison loads = fleets_of({{1, {}, 1}, {2, {}, 1}});
   auto settings = testing::small_settings();
   settings.push_back({"workload.rate_scale", "2", {}, 0});
@@ -122,7 +122,7 @@ TEST(Answer, TheFewestGpusForPercentilesAreNamed) {
                   "most 50.0 ms: 8 (TTFT p99 is 2.00 s, TPOT p50 is 10.0 ms)."));
 }
 
-/// Four of one kind are not more than two of another.
+/// Four devices of one kind are not compared by number with two of another.
 TEST(Answer, DevicesOfDifferentKindsAreNotCountedAgainstEachOther) {
   const auto sentences = [](double one, double two, double four) {
     Comparison fleets = fleets_of({{1, {}, one}, {2, {}, two}, {4, {}, four}});
@@ -164,7 +164,7 @@ TEST(Answer, ReplicasAreShortEachOfItsOwnMemory) {
   EXPECT_EQ(runs::shortage_of(full), runs::Shortage::kUnknown);
   full.replicas[1].least_idle_bytes = 0;
   EXPECT_EQ(runs::shortage_of(full), runs::Shortage::kUnknown);
-  // One replica's own peak is that of the run.
+  // With one replica, its own peak is that of the run.
   settings.back().text = "1";
   const RunResult one = testing::result_of(settings, testing::small_trace(), 0);
   EXPECT_EQ(runs::least_idle(one), runs::idle_at_peak(one));

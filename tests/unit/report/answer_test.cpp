@@ -1,5 +1,5 @@
-// The answer of a comparison: sentences against figures made by hand, facts against the reports beside them, knees
-// against their definition written as a loop.
+// The answer of a comparison: sentences compared with figures made by hand, facts with the reports, knees with their
+// definition written as a loop.
 #include <gtest/gtest.h>
 #include <simdjson.h>
 

@@ -1,4 +1,4 @@
-// The coordinates of charts, read back, are the numbers of the result.
+// Coordinates of charts that are read back are the numbers of the result.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -113,7 +113,7 @@ TEST(Charts, LinesAreMeansWithTheirRange) {
   const runs::RunResult result = result_of(small_settings(), small_trace(), kBins);
   const Element svg = parse_xml(batch_chart(result, "b"));
   const auto& bins = result.details[0].timeline;
-  double most = 6;  // running slots are drawn: they are within half again of the largest value
+  double most = 6;  // the running slots are drawn, because they are within half again of the largest value
   for (const auto& bin : bins) most = std::max({most, static_cast<double>(bin.greatest[kStates + 1])});
   for (const auto& [style, row] : {std::pair{"l0", kStates}, std::pair{"l1 dashed", kStates + 1}}) {
     const auto line = svg.with("class", std::string("line ") + style);
@@ -135,7 +135,7 @@ TEST(Charts, LinesAreMeansWithTheirRange) {
 TEST(Charts, DistributionIsThatOfTheRequests) {
   const Plot plot;
   runs::RunResult result = result_of(small_settings(), small_trace(), 0);
-  EXPECT_TRUE(runs::is_saturated(result));  // so that what waits has no curve
+  EXPECT_TRUE(runs::is_saturated(result));  // so latencies that include waiting have no curve
   EXPECT_TRUE(parse_xml(latency_chart(result, "l")).with("class", "line l1 d-TTFT").empty());
   EXPECT_EQ(parse_xml(latency_chart(result, "l")).with("class", "line l2 d-TPOT").size(), 1U);
   result.saturation->saturated = false;
@@ -151,7 +151,7 @@ TEST(Charts, DistributionIsThatOfTheRequests) {
   const std::vector<Point> points = path_points(path[0]->attributes.at("d"));
   // A step to the right and one up for each request.
   ASSERT_EQ(points.size(), 1 + 2 * ttft.size());
-  // Where the axis puts powers of ten is read from its own lines.
+  // The axis' own lines show where powers of ten are.
   const double per_decade = (points.back().x - points.front().x) / std::log10(ttft.back() / ttft.front());
   for (std::size_t k = 0; k < ttft.size(); ++k) {
     EXPECT_NEAR(points[1 + 2 * k].x, points.front().x + per_decade * std::log10(ttft[k] / ttft.front()),

@@ -52,7 +52,7 @@ TEST(RunCommand, AnOutputIsNeverTheInput) {
   }
 }
 
-/// Nor any other file that the run reads: a calibration, a model.
+/// The same for any other file that the run reads: a calibration, a model.
 TEST(RunCommand, AnOutputIsNoFileThatTheScenarioNames) {
   const traces::testing::TemporaryFolder folder;
   traces::testing::write_file(folder.file("t.csv"), "arrival_ns,input_tokens,output_tokens\n0,10,3\n");
@@ -84,7 +84,7 @@ TEST(RunCommand, TheTableOfHoldersIsAskedForWithItsMoment) {
             "0,0,block,,1,1,0,0,0,1572864,0,524288,0,0,0,0,0\n"
             "0,0,idle,,,2,,0,0,0,0,0,0,0,0,0,4194304\n"
             "0,0,padding,,,1,,0,0,0,0,0,2097152,0,0,0,0\n");
-  // Another replica without any request; and an event log of the same run, which does not change.
+  // Another replica without requests; and the event log of the same run, which does not change.
   const Outcome two = run_kvplan(run + " --holders-at 0 --set fleet.replicas=2");
   EXPECT_EQ(two.out, none.out +
                          "1,0,idle,,,3,,0,0,0,0,0,0,0,0,0,6291456\n"
@@ -99,7 +99,7 @@ TEST(RunCommand, TheTableOfHoldersIsAskedForWithItsMoment) {
     EXPECT_EQ(run_kvplan(run + wrong).exit_code, 2) << wrong;
 }
 
-/// Where one of two requests is longer than the recording, an event log would know of the other alone which tokens go.
+/// If one of two requests is longer than the recording, the dropped tokens of only the other one would be known.
 TEST(RunCommand, ALogKnowsOfAllRequestsWhichTokensGoOrOfNone) {
   const traces::testing::TemporaryFolder folder;
   const auto outcome = [&](const std::string& output) {

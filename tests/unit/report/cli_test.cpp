@@ -1,4 +1,4 @@
-// `kvplan run`, `compare`, `list` and `explain` as a user meets them.
+// `kvplan run`, `compare`, `list` and `explain` from the user's side.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <pty.h>
@@ -38,7 +38,7 @@ dom::element parsed(dom::parser& parser, const std::string& text) {
   return root;
 }
 
-/// JSON pointers of everything in an object, arrays aside.
+/// JSON pointers of all members of an object, except those in arrays.
 void pointers(dom::element element, std::string at, std::vector<std::string>& out) {
   dom::object object;
   if (element.get(object) != simdjson::SUCCESS) return;
@@ -331,8 +331,8 @@ TEST(CliList, UnknownNamesAreOneLineWithTheNearest) {
   EXPECT_EQ(name.err.substr(0, 55), "kvplan: unknown name \"pagd\"; did you mean \"paged\"? kvpl");
 }
 
-/// Runs the command on a trace that comes through a pipe, interrupts it once the trace is read up, and
-/// expects exit code 3 with no output anywhere.
+/// Runs the command on a trace that comes through a pipe, interrupts it when the trace has been read, and expects exit
+/// code 3 and no output.
 void expect_interrupted(const std::vector<std::string>& arguments, const TemporaryFolder& folder) {
   const std::string pipe = folder.file("trace.csv");
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
@@ -351,8 +351,8 @@ void expect_interrupted(const std::vector<std::string>& arguments, const Tempora
     execv(KVPLAN_PROGRAM_DIR "/kvplan", argv.data());
     _exit(99);
   }
-  // Opening waits for the reader, which watches for signals by then. The run that follows takes minutes: the
-  // engine is the naive one, or variants are many.
+  // The open waits for the reader, which by then watches for signals. The run that follows takes minutes, because the
+  // engine is the naive one, or there are many variants.
   std::string rows = "arrival_ns,input_tokens,output_tokens\n";
   for (int i = 0; i < 20000; ++i) rows += std::to_string(i) + ",10,5000\n";
   const int writer = open(pipe.c_str(), O_WRONLY);

@@ -1,4 +1,4 @@
-// Runs on devices and ranks, with formats: the pool that is derived, bytes of a rank, and what a report says of both.
+// Runs on devices and ranks, with formats: the derived pool, the bytes of a rank, and what reports say about both.
 #include <gtest/gtest.h>
 
 #include <simdjson.h>
@@ -222,7 +222,7 @@ TEST(DeploymentRun, GivenPoolsAndNoDeviceAreAsEver) {
   const Answer same(run_of(" --set format=bf16"));
   for (const char* part : {"/memory", "/latency_s", "/tokens", "/throughput", "/deployment", "/replicas"})
     EXPECT_EQ(plain.json(part), same.json(part)) << part;
-  // The default roofline is an H100's: beside it a device changes only the pool.
+  // The default roofline is an H100's, so a device only changes the pool.
   const Answer device(
       run_of(" --set deployment.device=h100-sxm --set memory.pool_bytes=51539607552 --set latency=roofline"
              " --set engine=vllm-v1:token_budget=8192,max_seqs=256,max_model_len=262144"));
@@ -269,7 +269,7 @@ TEST(DeploymentRun, SteppingIsTheSameAndScalesAreMetadata) {
 TEST(DeploymentRun, WhatIsStoredAgainStandsBeside) {
   const Answer heads(run_of(
       " --set model=llama-3-70b --set deployment.tp=16 --set memory.pool_tokens=100000 --set format=int4"));
-  // One of 8 heads on each of 16 ranks: every head twice.
+  // 16 ranks with one of 8 heads each: every head is stored twice.
   EXPECT_EQ(heads.whole("/deployment/all_token_bytes"), 16 * heads.whole("/deployment/token_bytes"));
   EXPECT_EQ(2 * heads.whole("/deployment/replicated_token_bytes"),
             heads.whole("/deployment/all_token_bytes"));

@@ -56,7 +56,7 @@ TEST(Examples, EachRunsOnTheBundledSample) {
   }
 }
 
-/// What a run prints, over devices, ranks, fleets, policies and targets.
+/// The length of a run's output, over devices, ranks, fleets, policies and targets.
 TEST(Examples, WhatARunPrintsIsAScreenAndAHalf) {
   const std::string sample = " --set 'workload.trace=" KVPLAN_SOURCE_DIR "/traces/samples/chat.kvt'";
   const std::string bare = "run '" KVPLAN_SOURCE_DIR "/traces/samples/chat.kvt'";

@@ -1,4 +1,4 @@
-// Pages: well-formed, alone, complete, safe for any name.
+// Pages: well-formed, self-contained, complete, safe for any name.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -83,7 +83,7 @@ TEST(Html, AnyNameIsSafe) {
   result.warnings.push_back(hostile);
   const std::string page = run_html(result, hostile);
   const Element root = parse_xml(page);
-  // What is no UTF-8 becomes U+FFFD, a byte each; é stays.
+  // Each byte that is not UTF-8 becomes U+FFFD; é stays.
   const std::string shown =
       "a<script>\"'&\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD \xc3\xa9";
   EXPECT_EQ(root.named("pre").at(0)->text, shown);

@@ -42,7 +42,7 @@ TEST(Knee, IsWhatItsDefinitionSays) {
     std::vector<Made> made(3 + random.below(5));
     std::vector<std::pair<std::string, Made>> pools;
     for (std::size_t i = 0; i < made.size(); ++i) {
-      // Values that are no borders of 5 %.
+      // Values that are not on a border of 5 %.
       made[i].tokens_per_s = 901 + 7 * static_cast<double>(random.below(20));
       made[i].ttft_p99 = 1.001 + 0.017 * static_cast<double>(random.below(8));
       made[i].preemptions = static_cast<std::int64_t>(random.below(2));

@@ -1,5 +1,5 @@
-// The worked example of simulator/examples/pagedattention: its commands run as they stand on its page, what arithmetic
-// decides is exact, and every number of ours on the page is the one that the commands give.
+// The worked example of simulator/examples/pagedattention: its commands run as written on its page, results of
+// arithmetic are exact, and every number of kvplan on the page is the one that the commands give.
 #include <gtest/gtest.h>
 #include <simdjson.h>
 
@@ -104,7 +104,7 @@ TEST_F(PagedAttention, IsExactWhereArithmeticDecides) {
 }
 
 TEST_F(PagedAttention, TheLengthsFollowFromTheMaxBar) {
-  // What 7 requests hold for their own use, and the spread of outputs that makes a mean request hold it.
+  // What 7 requests hold for their own use, and the spread of outputs with which a mean request holds it.
   const double held = (0.204 + 0.133) * static_cast<double>(kSlots) / 7;
   EXPECT_EQ(fixed(held, 0), "757");
   const double of_output = held - 161.31;
@@ -149,7 +149,7 @@ TEST_F(PagedAttention, ThePageHasTheNumbersOfTheCommands) {
                  " | 8.9 |\n");
   expect_on_page("and what lies idle | " + percents(1 - share(oracle, "live") - share(oracle, "reserved")) +
                  " | 36.6 |\n");
-  // Rounding of outputs, for each live token: the same for any placement of the requests.
+  // Rounding of outputs, for each live token: equal for any placement of the requests.
   expect_on_page("the buddy's own rounding | " +
                  percents(share(apart, "internal") / share(apart, "live") * share(pow2, "live")) +
                  " | 13.6 |\n");
@@ -171,7 +171,7 @@ TEST_F(PagedAttention, ThePageSaysWhatTheRunsSay) {
   expect_on_page("So of the " + fixed(running(paged) / running(oracle), 2) + " times");
   expect_on_page(fixed(running(plain) / running(oracle), 2) + " are the buddy's rounding, and " +
                  fixed(running(paged) / running(plain), 2) + " are what paging itself saves");
-  // Full all the time.
+  // The memory is full all the time.
   const std::string without_page = compare_.substr(0, compare_.find(" --html"));
   dom::parser parser;
   const std::string fast = run_kvplan(without_page + " --set workload.rate_scale=4 --json -").out;
@@ -180,7 +180,7 @@ TEST_F(PagedAttention, ThePageSaysWhatTheRunsSay) {
       expect_on_page(percents(one["memory"]["mean_fraction"]["live"]) +
                      " % of all memory are token states and " + fixed(one["batch"]["mean_running"], 1) +
                      " requests run");
-  // The Orcas do not depend on the step's overhead.
+  // The variants of Orca do not depend on the step's overhead.
   for (const char* overhead : {"500000", "25000000"}) {
     const std::string other =
         run_kvplan(without_page + " --set latency.overhead_ns=" + overhead + " --json -").out;

@@ -115,7 +115,7 @@ TEST(ReportText, WhatWaitsInASaturatedRunIsNoLatency) {
     const auto has_numbers = [&](const char* label) {
       return line_of(label).substr(20).find_first_of("0123456789") != std::string::npos;
     };
-    for (const char* label : {"queue", "whole (E2E)"})  // first token has a target
+    for (const char* label : {"queue", "whole (E2E)"})  // the first token has a target
       EXPECT_EQ(has_numbers(label), !saturated) << line_of(label);
     EXPECT_TRUE(has_numbers("per token (TPOT)"));
   }
@@ -125,7 +125,7 @@ TEST(ReportText, SaysEveryNumberOfTheResult) {
   runs::RunResult result = result_of(small_settings(), small_trace(), 0);
   ASSERT_GT(result.preemptions, 0);
   ASSERT_EQ(result.rejected, 1);
-  result.saturation->saturated = false;  // else what waits is left out
+  result.saturation->saturated = false;  // otherwise latencies that include waiting are left out
   const std::string text = content_text(run_content(result), 100);
   const auto says = [&](const std::string& label, const std::string& value) {
     std::size_t at = text.find("\n  " + label);
@@ -171,7 +171,7 @@ TEST(ReportText, SentencesFollowFromTheNumbers) {
   ASSERT_EQ(full.preemptions, 0);
   EXPECT_TRUE(
       any_has(meaning_of(full), "Running slots are the limit, not memory: a batch reached max_seqs (2)"));
-  // The trace has no prefixes: only preempted requests get hits.
+  // The trace has no prefixes, so only preempted requests get hits.
   EXPECT_TRUE(any_has(full.assumptions, "does not say which prompts share prefixes"));
   EXPECT_TRUE(any_has(meaning_of(full), "is idle: it holds cached blocks that no request hit again"));
   ASSERT_GT(tight.rehit_tokens, 0);
@@ -181,8 +181,8 @@ TEST(ReportText, SentencesFollowFromTheNumbers) {
   EXPECT_TRUE(
       any_has(meaning_of(result_of(settings, small_trace(), 0)), "Neither memory nor running slots ran out"));
 
-  // Two at once, in a pool with no more than a third request's room: with cached blocks a refusal may not
-  // show.
+  // Two at once, in a pool that has no room for a third request: with cached blocks, a refusal may not be
+  // visible.
   settings.push_back({"engine.max_seqs", "2", {}, 0});
   settings.push_back({"memory.pool_blocks", "34", {}, 0});
   const runs::RunResult close = result_of(settings, small_trace(), 0);
@@ -193,7 +193,7 @@ TEST(ReportText, SentencesFollowFromTheNumbers) {
   EXPECT_FALSE(any_has(meaning_of(result_of(settings, small_trace(), 0)), "may have waited"));
   settings.push_back({"engine.prefix_cache", "true", {}, 0});
 
-  // Most of the waste: whole reservations of the longest request that is allowed.
+  // The largest part of the waste: reservations for the longest request that is allowed.
   settings.push_back({"memory.pool_tokens", "200000", {}, 0});
   settings.push_back({"memory.pool_blocks", "none", {}, 0});
   settings.push_back({"memory.allocator", "contiguous:reserve=max", {}, 0});
@@ -229,7 +229,7 @@ TEST(Overview, BeginsWithTheVerdictAndLeavesDefaultsOut) {
   EXPECT_NE(text.find("model=llama-3-8b"), std::string::npos) << "the default of a bare trace";
 }
 
-/// A label with its cell is a statement; none of them contradicts another.
+/// A label with its cell is a statement, and no two of them contradict each other.
 TEST(Overview, SaysNoBareYesOrNo) {
   for (const bool saturated : {false, true}) {
     runs::RunResult result = result_of(small_settings(), small_trace(), 0);

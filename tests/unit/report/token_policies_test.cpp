@@ -1,5 +1,5 @@
-// The worked example of simulator/examples/token_policies: its commands run as they stand on its page, and every
-// number of its tables is the one that they give.
+// The worked example of simulator/examples/token_policies: its commands run as written on its page, and every number in
+// its tables is the one that they give.
 #include <gtest/gtest.h>
 #include <simdjson.h>
 
@@ -55,7 +55,7 @@ std::string table_of_page(int which) {
   return page().substr(at, page().find("\n\n", at) + 1 - at);
 }
 
-/// What a command reports, and where in it figures are.
+/// The report of a command, and where figures are in it.
 class Report {
  public:
   explicit Report(const std::string& command) {
@@ -108,7 +108,7 @@ std::string table_of(const Report& report, const std::vector<Column>& columns) {
   return out;
 }
 
-/// The rules of the founding notes, applied to the row of `full`.
+/// The rules of the design notes, applied to the row of `full`.
 std::string rules_of(const Report& report) {
   const dom::element full = report.variant("full", "-", "all");
   const dom::element half = report.variant("pyramidkv", "compact", "layer");
@@ -150,7 +150,7 @@ TEST(TokenPoliciesExample, NumbersAreTheCommands) {
                                                 {"/memory/mean_fraction/hole", 0.01, 1},
                                                 {"/evictions/compaction_bytes", 1e9, 1}}));
   EXPECT_EQ(table_of_page(1), rules_of(report));
-  // What the rules call half of the cache.
+  // The variant that the rules call half of the cache.
   const auto of_request = [&](const char* policy, const char* placement, const char* table) {
     const dom::element v = report.variant(policy, placement, table);
     return number(v, "/memory/mean_fraction/live") / number(v, "/batch/mean_running");
@@ -172,7 +172,7 @@ TEST(TokenPoliciesExample, RecordedOnesToo) {
                                                       {"/evictions/compaction_bytes", 1e6, 1}}));
 }
 
-/// The requests that the page's awk leaves of the hour.
+/// Writes the requests of the hour that the page's awk command keeps.
 void write_short(const std::string& hour, const std::string& path) {
   std::ifstream in(hour);
   std::ofstream out(path);

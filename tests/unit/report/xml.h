@@ -11,7 +11,7 @@ namespace kvplan::report::testing {
 struct Element {
   std::string name;
   std::map<std::string, std::string> attributes;
-  std::string text;  ///< of itself, children aside
+  std::string text;  ///< the element's own text, without its children's
   std::vector<Element> children;
 
   /// Elements with this attribute value, this element and those below it, in document order.

@@ -1,4 +1,4 @@
-// What the folders of engines hold, against the scenario that uses it.
+// The contents of the engines' folders, compared with the scenario that uses them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -63,7 +63,7 @@ TEST(PoolRule, IsThatOfTheEngineWithoutAnother) {
   // Without a device there is nothing to divide.
   EXPECT_EQ(resolved({set("engine", "sglang")}).value().text("deployment.pool_rule"),
             "vllm-v1:memory_utilization=0.9");
-  // A rule that is given stays, wherever it stands.
+  // A given rule stays, wherever it is given.
   for (const bool first : {true, false}) {
     std::vector<runs::Setting> settings{set("engine", "sglang"), set("deployment.pool_rule", "trt-llm")};
     if (first) std::swap(settings.front(), settings.back());
@@ -94,7 +94,7 @@ TEST(PoolRule, IsToldWhereItComesFrom) {
             runs::Source::From::kGiven);
 }
 
-/// A resolved scenario that is read back has its defaults written down.
+/// A resolved scenario that was stored and is read again has its defaults written out.
 TEST(PoolRule, OfAStoredScenarioFollowsAnotherEngine) {
   runs::Setting stored = set("deployment.pool_rule", "vllm-v1:memory_utilization=0.9");
   stored.origin = runs::Origin::kDefault;
@@ -105,7 +105,7 @@ TEST(PoolRule, OfAStoredScenarioFollowsAnotherEngine) {
   EXPECT_EQ(rule_of({stored, set("engine", "sglang")}), "vllm-v1:memory_utilization=0.8");
 }
 
-/// The pool of SGLang on a device, by its formula: what is free after loading, less a share of what was free before.
+/// The pool of SGLang on a device, by its formula: free memory after loading, less a share of free memory before it.
 TEST(PoolRule, OfSglangDividesADevice) {
   const runs::Scenario s =
       resolved({set("engine", "sglang"), set("deployment.device", "h100-sxm"), set("model", "llama-3-8b")})
@@ -210,7 +210,7 @@ TEST(ServerFlags, SetWhatAScenarioHas) {
             {set("deployment.device", "h100-sxm"), set("engine", name), set(std::string(flag.path), text)});
         EXPECT_TRUE(scenario.ok()) << name << " " << flag.flag << ": " << scenario.error().to_string();
       }
-      // A default is a value that the flag takes.
+      // A default is a value that the flag accepts.
       const auto is_default = [&](const FlagValue& value) { return value.flag == flag.fallback; };
       EXPECT_TRUE(flag.values.empty() || std::ranges::any_of(flag.values, is_default)) << flag.flag;
     }

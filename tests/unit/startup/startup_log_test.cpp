@@ -1,4 +1,4 @@
-// Start-up logs of real servers, whole, cut and disguised, against the values that their authors took from them.
+// Start-up logs of real servers, whole, cut off and altered, compared with the values that their authors read.
 #include "simulator/startup/startup_log.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ StartupLog read(const std::string& text, std::size_t piece = SIZE_MAX) {
   return std::move(log).value();
 }
 
-/// Every value of a log, as text, by a name of its own.
+/// Every value of a log as text, by name.
 std::map<std::string, std::string> values_of(const StartupLog& log) {
   std::map<std::string, std::string> out;
   const auto add = [&](const std::string& name, const auto& value) {
@@ -173,7 +173,7 @@ TEST(StartupLogs, NotALog) {
   EXPECT_NE(log.error().to_string().find("trace.csv: expected the start-up log"), std::string::npos);
 }
 
-/// Cut anywhere, a log says what the whole log says up to that line, and never another value.
+/// A log that is cut off anywhere gives the values of the whole log up to that line, and never another value.
 void cut_and_compare(const std::string& text, const std::string& name, int cuts) {
   for (int i = 0; i < cuts; ++i) {
     const std::size_t end = text.size() * static_cast<std::size_t>(i) / static_cast<std::size_t>(cuts);
@@ -231,7 +231,7 @@ TEST(StartupLogs, EveryRecordedStart) {
     same("kv_cache_tokens", log.pool_tokens);
     same("kv_cache_blocks", log.pool_blocks);
     same("max_concurrency", log.concurrency);
-    // Stages differ, and the table has those of another one than the stage that decides the pool.
+    // Stages differ, and the table has values of another stage than the one that decides the pool.
     if (const WorkerMemory* const worker = log.deciding(); worker != nullptr && row["pp"] == "1") {
       same("init_free_memory_gib", worker->free_before_gib);
       same("requested_memory_gib", worker->requested_gib);

@@ -1,4 +1,4 @@
-// Batches: every number is run and handed out once, in any number of threads; errors and interruptions end them.
+// Batches: each number runs once, on any number of threads; errors and interruptions end them.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-/// Ten seconds a step, whatever is in it.
+/// Ten seconds per step, whatever the step computes.
 const std::vector<Setting> kSlow{{"latency", "affine:base_ns=10000000000,token_ns=0,context_ns=0", "", 0},
                                  {"memory.pool_blocks", "100", "", 0}};
 
@@ -69,7 +69,7 @@ TEST(ClosedLoops, PausesStatedMeasuredAndUnknown) {
             (std::vector<double>{0, 23.5, 44, 76, 200}));
   EXPECT_EQ(arrivals(run(trace, {{"workload.sessions", "stated:max_think_s=2", "", 0}})),
             (std::vector<double>{0, 22, 43, 65, 200}));
-  // Starts scale, distances within a session do not.
+  // Start times are scaled, distances within a session are not.
   EXPECT_EQ(arrivals(run(trace, {{"workload.rate_scale", "2", "", 0}})), arrivals(result));
 }
 
@@ -85,7 +85,7 @@ TEST(ClosedLoops, StartsScaleAndOthersKeepTheirDistance) {
 }
 
 TEST(ClosedLoops, ASecondStartOfAGroupKeepsItsDistance) {
-  // 2 waits for 0 and 1, which begin side by side; 3 is alone.
+  // 2 waits for 0 and 1, which begin at the same time; 3 is independent.
   const traces::Trace trace =
       trace_of({{100, -1, -1}, {140, -1, -1}, {150, -1, 5}, {220, -1, -1}}, {{2, 2}, {0, 1}});
   EXPECT_EQ(arrivals(run(trace, {{"workload.rate_scale", "4", "", 0}})),
@@ -118,7 +118,7 @@ TEST(ClosedLoops, TimesThatDoNotFitAreErrors) {
     EXPECT_EQ(result.error().message,
               "request 1 arrives after a pause of more than 52 days; a run holds 52 days");
   }
-  // Each pause fits, their sum does not.
+  // Each pause is in range, their sum is not.
   const traces::Trace trace =
       trace_of({{0, -1, -1}, {1, -1, 3'000'000}, {2, -1, 3'000'000}}, {{1, 2}, {0, 1}});
   for (const bool step_by_step : {false, true}) {
@@ -130,7 +130,7 @@ TEST(ClosedLoops, TimesThatDoNotFitAreErrors) {
   }
 }
 
-/// Recorded agents: everyone arrives exactly when those before it have ended and the pause is over.
+/// Recorded agents: every request arrives exactly when those before it have ended and the pause is over.
 TEST(ClosedLoops, RecordedSessions) {
   KVPLAN_NEED_SHARED();
   const traces::Trace trace =

@@ -1,4 +1,4 @@
-// Comparisons: each variant is the run it says, in any number of threads; slips are told apart from variants
+// Comparisons: each variant equals a run of its own, on any number of threads; mistakes are distinguished from variants
 // that cannot run.
 #include <gtest/gtest.h>
 
@@ -113,7 +113,7 @@ TEST(Compare, AReservationLongerThanThePoolIsSaid) {
 }
 
 TEST(Compare, SentencesCompareOnlyWhatServed) {
-  // A model length that no request of the trace stays under.
+  // A longest request that is shorter than every request of the trace.
   const auto one = compare_small({"engine.max_model_len=8000;3"}, 1);
   ASSERT_TRUE(one.ok());
   const auto sentences = report::answer_sentences(one.value());
@@ -121,7 +121,7 @@ TEST(Compare, SentencesCompareOnlyWhatServed) {
   EXPECT_EQ(sentences[0], "max_model_len=3 rejected every request on arrival.");
   EXPECT_EQ(sentences[1], "Fewer than two variants served a request, so there is nothing to compare.");
   EXPECT_EQ(sentences[2].find("max_model_len=8000: "), 0U);
-  // The first variant that served something is what others are held against, wherever it stands.
+  // Others are compared with the first variant that served requests, whatever its position.
   const auto other = compare_small({"engine.max_model_len=3;8000"}, 1);
   ASSERT_TRUE(other.ok());
   EXPECT_EQ(report::answer_sentences(other.value()), sentences);

@@ -1,4 +1,4 @@
-// What keeps an engine from starting, as data: by hand, and every remedy tried. And what "unhindered" is.
+// Obstacles to an engine's start, as data: by hand, and every remedy tried; and the meaning of "unhindered".
 #include <gtest/gtest.h>
 
 #include "simulator/deployment/deployment.h"
@@ -32,7 +32,7 @@ const Obstacle* named(const std::vector<Obstacle>& all, std::string_view name) {
   return nullptr;
 }
 
-/// The obstacle is there, and each remedy by itself takes it away.
+/// Checks that the obstacle is reported, and that each remedy alone removes it.
 Obstacle expect_remedied(const Texts& texts, std::string_view name, std::size_t remedies) {
   const auto all = obstacles(texts);
   EXPECT_TRUE(all.has_value());
@@ -57,7 +57,7 @@ TEST(Fits, WeightsAndBuffersWithoutRoom) {
       expect_remedied({{"model", "llama-3-70b"}, {"deployment.device", "h100-sxm"}}, model::kNoRoom, 2);
   EXPECT_EQ(found.remedies, (std::vector<std::string>{"deployment.tp=2", "deployment.weight_bits=8"}));
   EXPECT_EQ(found.unit, Unit::kBytes);
-  // By hand, where each figure is given: of 80 GiB (told), nine tenths are the engine's.
+  // By hand, with all figures given: of 80 GiB, the engine gets nine tenths.
   const Obstacle given = expect_remedied({{"model", "llama-3-8b"},
                                           {"deployment.device", "h100-sxm"},
                                           {"deployment.weights_bytes", "100000000000"},

@@ -1,4 +1,4 @@
-// Files of many runs: each read once, equal ones as one, in any order and on any threads.
+// Files for many runs: each read once, equal ones as one, in any order and on any threads.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -90,7 +90,7 @@ TEST(Inputs, EqualFilesAreReadOnceWhateverTheyAreCalled) {
   EXPECT_NE(inputs.trace(on("longer")).value(), a);
   EXPECT_EQ(inputs.trace(on("copy of a")).value(), a);
   EXPECT_EQ(disk.reads, (Counts{{"a", 1}, {"b", 1}, {"longer", 1}}));
-  // Only files of one length can be equal, so that no other is read for its digest.
+  // Only files of equal length can be equal, so only these are read for their digests.
   EXPECT_EQ(disk.digests, (Counts{{"a", 1}, {"b", 1}, {"copy of a", 1}}));
 }
 
@@ -130,7 +130,7 @@ TEST(Inputs, SideFilesAreAmongThem) {
   EXPECT_EQ(openers.open_side("a").value(), a);
   EXPECT_EQ(openers.open_side("c").value()->file, "c");
   EXPECT_EQ(disk.reads, (Counts{{"a", 1}, {"c", 2}}));
-  // What a scenario names is met by a batch before it begins.
+  // A batch knows the files that a scenario names before it begins.
   const Scenario scenario = report::testing::scenario_of(
       {{"format", "palu:file=a,rank=8", {}, 0}, {"memory.pool_tokens", "100", {}, 0}});
   const std::vector<std::string> named = files_of(scenario);
@@ -155,7 +155,7 @@ TEST(Inputs, WhatCannotBeKnownIsToldApartByItsName) {
   disk.files = {{"a", {"secret"}}, {"b", {"secret"}}};
   Inputs inputs(disk.readers());
   EXPECT_NE(inputs.trace(on("a")).value(), inputs.trace(on("b")).value());
-  // A model may have its name from its file.
+  // A model may get its name from its file.
   disk.files = {{"a.json", {"one"}}, {"b.json", {"one"}}};
   const Openers openers = inputs.openers();
   EXPECT_EQ(openers.open_model("a.json").value().name, "a.json");
@@ -204,7 +204,7 @@ TEST(Inputs, WhatChangedOrIsNotAskedForAnyMoreIsForgotten) {
   inputs.keep_only({"a", "b", "c"});
   for (const char* path : {"a", "b", "c"}) content(path);
   EXPECT_EQ(disk.reads, (Counts{{"a", 1}, {"c", 1}}));
-  // Rewritten with the same number of bytes: b still has the old content.
+  // Rewritten with the same number of bytes; b still has the old content.
   disk.files["a"] = {"two", 1};
   EXPECT_EQ(content("a"), "one");
   inputs.keep_only({"a", "b"});
@@ -212,7 +212,7 @@ TEST(Inputs, WhatChangedOrIsNotAskedForAnyMoreIsForgotten) {
   EXPECT_EQ(content("b"), "one");
   EXPECT_EQ(content("c"), "three");
   EXPECT_EQ(disk.reads, (Counts{{"a", 2}, {"b", 1}, {"c", 2}}));
-  // A file that was absent is there now.
+  // A file that was absent exists now.
   EXPECT_FALSE(openers.open_prices("d").ok());
   disk.files["d"] = {"four", 0};
   EXPECT_FALSE(openers.open_prices("d").ok());
@@ -220,7 +220,7 @@ TEST(Inputs, WhatChangedOrIsNotAskedForAnyMoreIsForgotten) {
   EXPECT_EQ(content("d"), "four");
 }
 
-/// A comparison of two traces that are equal, and one that is not.
+/// A comparison of two equal traces and a different one.
 std::string compared(Disk& disk, int threads) {
   Inputs inputs(disk.readers());
   CompareOptions options;

@@ -1,4 +1,4 @@
-// Known results for any numbers: memory without end, and twice the load on twice the replicas.
+// Results that are known in advance: unlimited memory, and twice the load on twice the replicas.
 #include <gtest/gtest.h>
 
 #include "simulator/base/random.h"

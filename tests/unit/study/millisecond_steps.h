@@ -16,7 +16,7 @@ using Texts = std::vector<std::pair<std::string, std::string>>;
 
 inline constexpr std::int64_t kMs = 1'000'000;
 
-/// Settings for steps of one millisecond, whatever they compute.
+/// Settings for steps of one millisecond, whatever the steps compute.
 inline std::vector<Setting> settings_with(const Texts& more) {
   std::vector<Setting> settings{{"memory.pool_blocks", "1000", {}, 0},
                                 {"latency", "affine:base_ns=1000000,token_ns=0,context_ns=0", {}, 0}};
@@ -28,7 +28,7 @@ inline RunResult run(const traces::Trace& trace, const Texts& more) {
   return report::testing::result_of(settings_with(more), trace, 0);
 }
 
-/// Requests one after the other, a second apart: each takes as many milliseconds as it has output tokens.
+/// Requests one after the other, a second apart; each takes as many milliseconds as it has output tokens.
 inline traces::Trace apart(const std::vector<int>& output) {
   std::string rows = "arrival_ns,input_tokens,output_tokens\n";
   for (std::size_t i = 0; i < output.size(); ++i)

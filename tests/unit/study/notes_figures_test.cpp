@@ -1,4 +1,4 @@
-// Figures of kvplan's founding notes that runs reproduce: slots that a request holds and never uses, and throughput
+// Figures of kvplan's design notes that runs reproduce: slots that a request holds and never uses, and throughput
 // compared with times per output token.
 #include <gtest/gtest.h>
 
@@ -52,8 +52,8 @@ TEST(FoundingNotes, PlacesOfARequestThatAreNeverUsed) {
   EXPECT_NEAR(static_cast<double>(places(observe::State::kInternal)) / 2048, 0.996, 0.0005);
 }
 
-/// Times of an output token 15, 12 and 10 ms and throughputs 1, 1.3 and 1.6 stand side by side in the notes. Runs with
-/// such times have 1, 1.25 and 1.5.
+/// The design notes have times per output token of 15, 12 and 10 ms next to throughputs of 1, 1.3 and 1.6. Runs with
+/// such times have throughputs of 1, 1.25 and 1.5.
 TEST(FoundingNotes, ThroughputIsTheInverseOfTheTimes) {
   const auto tokens_per_s = [](int ms) {
     const RunResult found =

@@ -1,4 +1,4 @@
-// Targets of percentiles: worked out by hand, and beside sorted lists of the request records.
+// Targets for percentiles: worked out by hand, and compared with sorted lists of the request records.
 #include "simulator/scenario/percentile_targets.h"
 
 #include <gtest/gtest.h>
@@ -100,7 +100,7 @@ TEST(PercentileTargets, AreOfTheWindow) {
   EXPECT_EQ(empty.slo_met, std::nullopt);
 }
 
-/// The percentile among all values, slowest first by sorting; infinite for a request that did not complete.
+/// The percentile of all values, found by sorting; infinite for a request that did not complete.
 void expect_counted(const RunResult& r, LatencyKind kind, int percent, const PercentileOutcome& told) {
   std::vector<double> values;
   for (std::size_t i = 0; i < r.records.size(); ++i) {
@@ -161,7 +161,7 @@ TEST(PercentileTargets, AreThoseOfTheRecords) {
   EXPECT_GT(never, 3);
 }
 
-/// p90 of one latency alone is at most T where nine of ten requests are within T.
+/// A p90 target for one latency alone holds exactly if nine of ten requests are within the limit.
 TEST(PercentileTargets, OneAloneIsAShare) {
   const std::string trace = report::testing::kMicroTrace;
   for (const char* seconds : {"0.01", "0.05", "0.1", "0.5", "2"}) {
@@ -212,7 +212,7 @@ TEST(PercentileTargets, WhatCannotBeIsOneLine) {
   EXPECT_EQ(slip.err.find('\n'), slip.err.size() - 1) << slip.err;
 }
 
-/// Without the breaks of lines.
+/// The text without its line breaks.
 std::string flowing(const std::string& text) {
   std::string out;
   for (const char c : text)

@@ -1,4 +1,4 @@
-// Price lists and what a run costs by them: nodes and sums by hand, everything that a list can get wrong, and the
+// Price lists and the cost of runs: nodes and sums by hand, every possible mistake in a list, and the
 // commands.
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ TEST(Prices, WholeNodesArePaid) {
     EXPECT_EQ(cost(list_of(kNode), gpus).nodes, nodes);
     EXPECT_EQ(cost(list_of(kNode), gpus).per_hour, 20.0 * nodes);
   }
-  // By the device: still whole nodes of four.
+  // Priced per device, still in whole nodes of four.
   EXPECT_EQ(cost(list_of(kGpu), 5).nodes, 2);
   EXPECT_EQ(cost(list_of(kGpu), 5).per_hour, 2 * 4 * 2.5);
   EXPECT_EQ(cost(list_of(kGpu), 5).currency, "USD");
@@ -151,7 +151,7 @@ TEST(Prices, ByCommand) {
   const Outcome without = run_kvplan("run " + common + device + " --json -");
   EXPECT_NE(without.out.find("\"gpus\": 1,\n  \"nodes\": null,\n  \"cost_per_hour\": null"),
             std::string::npos);
-  // Slips end with 2 and one line.
+  // Mistakes end with exit code 2 and one line.
   write_file(folder.file("bad.json"), list_of(R"("per": "gpu_hour", "gpus_per_node": 1, "on_demand": -1)"));
   for (const std::string& wrong :
        {common + " --prices '" + kExample + "'", common + device + " --prices " + folder.file("bad.json"),
@@ -161,7 +161,7 @@ TEST(Prices, ByCommand) {
     EXPECT_EQ(slip.err.find('\n'), slip.err.size() - 1) << slip.err;
     EXPECT_EQ(slip.err.find("kvplan: "), 0U);
   }
-  // Nor does a sweep begin with a list that no case could be run with.
+  // A sweep does not begin either with a list with which no case could run.
   for (const char* const list : {"bad.json", "none.json"}) {
     const Outcome slip = run_kvplan("sweep " + common + device + " --vary 'seed=1;2' --out " +
                                     folder.file("db") + " --prices " + folder.file(list));

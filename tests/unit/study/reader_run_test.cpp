@@ -1,4 +1,4 @@
-// Runs with sparse attention in decode steps: what does not change, what is reported, and what is an error.
+// Runs with sparse attention in decode steps: what stays the same, what is reported, and what is refused.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ Result<RunResult> run_of(const Sets& sets, const traces::Trace& trace, bool step
   RunOptions options;
   options.step_by_step = step_by_step;
   options.request_memory = true;
-  // Gates that fall from layer to layer, of 8 KV heads.
+  // Gates that decrease from layer to layer, for 8 KV heads.
   options.open_scores = [](const std::string& /*file*/) -> Result<attention::HeadTable> {
     attention::HeadTable gates;
     for (int layer = 0; layer < 32; ++layer) {
@@ -88,7 +88,7 @@ TEST(RunsWithReaders, SteppingIsTheSame) {
   }
 }
 
-/// A budget that no request reaches changes no time, even with metadata stored beside the tokens.
+/// A budget that no request reaches changes no time, even if metadata is stored with the tokens.
 TEST(RunsWithReaders, ReadersOfEverythingAreNotFaster) {
   const traces::Trace trace = long_requests(2);
   const RunResult plain = good_run(kPlain, trace);
@@ -114,15 +114,15 @@ TEST(RunsWithReaders, MetadataLiesBesideTheTokens) {
   const RunResult half =
       good_run(with(kPlain, {"reader=quest:budget=128,dense_layers=0", "deployment.tp=2"}), trace);
   EXPECT_EQ(half.replicas.front().pool.metadata_bytes_per_token, 32 * 4 * 2 * 128 * 2 / 16);
-  // Channels: a fifth of 128, of one layer fewer.
+  // Channels: a fifth of 128, in one layer fewer.
   const RunResult parts = good_run(with(kPlain, {"reader=infinigen:budget=100"}), trace);
   EXPECT_EQ(parts.replicas.front().pool.metadata_bytes_per_token, 31 * 8 * 25 * 2);
 }
 
-/// What steps fetched of all that they saw, from the lengths.
+/// The share of visible tokens that steps fetched, from the lengths.
 TEST(RunsWithReaders, SayWhatPartWasFetched) {
   const traces::Trace trace = long_requests(4);
-  constexpr std::int64_t kFetched = 4 * 112;  // four query heads that never agree
+  constexpr std::int64_t kFetched = 4 * 112;  // four query heads that never select the same token
   const RunResult run = good_run(with(kPlain, {"reader=quest:budget=112"}), trace);
   ASSERT_EQ(run.preemptions, 0);
   double seen = 0, fetched = 0;
@@ -142,7 +142,7 @@ TEST(RunsWithReaders, SayWhatPartWasFetched) {
   EXPECT_TRUE(says(run, "assumes the maximum"));
 }
 
-/// The rank that reads most decides: of gates that fall by layer and head, the first ranks keep the whole heads.
+/// The rank that reads most decides: with gates that decrease by layer and head, the first ranks have the whole heads.
 TEST(RunsWithReaders, TheSlowestRankOfALayerDecides) {
   const traces::Trace trace = long_requests(5);
   const RunResult one =
@@ -151,7 +151,7 @@ TEST(RunsWithReaders, TheSlowestRankOfALayerDecides) {
   const RunResult eight = good_run(
       with(kPlain, {"reader=retrieval-heads:gates=g.json,sink=4,recent=60", "deployment.tp=8"}), trace);
   EXPECT_TRUE(says(eight, "50.0 % of the KV heads fetch 64 tokens of a request."));
-  // A layer is as slow as its one rank with a whole head, a gate of the upper half.
+  // A layer is as slow as its one rank with a whole head, one with a gate in the upper half.
   double in_part = 0;
   std::vector<double> gates;
   for (int layer = 0; layer < 32; ++layer)
@@ -171,7 +171,7 @@ TEST(RunsWithReaders, TheSlowestRankOfALayerDecides) {
   EXPECT_LT(permille, 500);
 }
 
-/// One of 8 heads on each of 16 ranks, with 4 of its 8 query heads.
+/// 16 ranks: each has one of 8 heads, with 4 of its 8 query heads.
 TEST(RunsWithReaders, HeadsThatRanksStoreAgainServeFewerQueries) {
   const traces::Trace trace = long_requests(7);
   for (const auto& [ranks, fetched] : {std::pair{"8", "800"}, std::pair{"16", "400"}}) {

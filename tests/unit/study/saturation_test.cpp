@@ -1,5 +1,5 @@
-// Whether requests come faster than they are served: by hand, and constant loads on both sides of a capacity that is
-// known.
+// Whether requests arrive faster than they are served: by hand, and with constant loads below and above a known
+// capacity.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -33,12 +33,12 @@ RunResult run(const std::string& rows, const std::string& slots, bool rejects = 
 constexpr std::int64_t kMs = 1'000'000;
 
 TEST(Saturation, ByHand) {
-  // One at a time, ten milliseconds each: they begin at 0, 10, 20 and 30 ms.
+  // One request at a time, ten milliseconds each: they begin at 0, 10, 20 and 30 ms.
   const Saturation behind = *run(rows_of({0, kMs, 2 * kMs, 3 * kMs}, 10), "1").saturation;
   EXPECT_EQ(behind.saturated, true);
   EXPECT_EQ(behind.backlog, 3);
   EXPECT_EQ(behind.drain, ticks_from_ns(27 * kMs));
-  // Each when the one before has ended.
+  // Each request arrives when the one before has ended.
   const Saturation even = *run(rows_of({0, 10 * kMs, 20 * kMs, 30 * kMs}, 10), "1").saturation;
   EXPECT_EQ(even.saturated, false);
   EXPECT_EQ(even.backlog, 0);
@@ -61,7 +61,7 @@ TEST(Saturation, TheLastArrivalIsOfAServedRequest) {
 }
 
 TEST(Saturation, ATwentiethOfTheSpanIsTheBorder) {
-  // Two requests begin 200 ms apart and the third, one at a time, as late as the second ends.
+  // Two requests begin 200 ms apart; the third, with one slot, begins only when the second ends.
   const auto of = [](std::int64_t last_ms) {
     return *run(rows_of({0, 200 * kMs, last_ms * kMs}, 20), "1").saturation;
   };
@@ -72,7 +72,7 @@ TEST(Saturation, ATwentiethOfTheSpanIsTheBorder) {
   EXPECT_EQ(of(210).drain, ticks_from_ns(10 * kMs));
 }
 
-/// Four at once, a hundred steps each: forty a second are served.
+/// Four requests at once, a hundred steps each: forty per second are served.
 RunResult constant_load(double per_s, int count) {
   std::vector<std::int64_t> arrivals;
   for (int i = 0; i < count; ++i) arrivals.push_back(std::llround(i * 1e9 / per_s));
@@ -96,7 +96,7 @@ TEST(Saturation, ConstantLoadsBelowAndAboveCapacity) {
       EXPECT_NEAR(seconds(r.saturation->drain), (load / kServed - 1) * span, 0.15) << load;
     }
   }
-  // The same with four times the requests: what a latency is not.
+  // The same with four times the requests: such a latency is meaningless.
   EXPECT_GT(constant_load(60, 1600).ttft->p99, 3.5 * constant_load(60, 400).ttft->p99);
 }
 

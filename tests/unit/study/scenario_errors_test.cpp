@@ -69,7 +69,7 @@ TEST(ScenarioErrors, WrongTypesAndValues) {
                ":2: memory: expected one pool size, found memory.pool_tokens and memory.pool_blocks");
 }
 
-/// A size of the pool on the command line replaces the one of the file, whichever they are; two there are one too many.
+/// A pool size on the command line replaces that of the file, whatever its unit; two on the command line are an error.
 TEST(ScenarioErrors, APoolOfTheCommandLineReplacesTheFiles) {
   const TemporaryFolder folder;
   const std::string path = folder.file("s.json");
@@ -120,7 +120,7 @@ TEST(ScenarioErrors, KeysThatComeTwice) {
   expect_error("{\"engine\": {\"name\": \"vllm-v1\",\n\"max_seqs\": 2,\n\"max_seqs\": 3}}", ":");
 }
 
-/// Issue 44: libraries that take C strings would read the beginning alone, "age" of the first one.
+/// A former error: libraries that take C strings would read only the beginning, "age" in the first case.
 TEST(ScenarioErrors, NulInTexts) {
   const std::string why = " expected a text without the character NUL, found ";
   for (const char* path : {"eviction", "workload.trace", "model"})
@@ -131,7 +131,7 @@ TEST(ScenarioErrors, NulInTexts) {
   EXPECT_EQ(error_of("{\"se\\u0000ed\": 1}").find(":1: unknown scenario path"), 0U);
 }
 
-/// Issue 44: lines were counted from the beginning for each key, 60,000 of which took 37 s.
+/// A former error: for each key, lines were counted from the beginning, so that 60,000 keys took 37 s.
 TEST(ScenarioErrors, ManyKeysTakeTheTimeOfReadingThem) {
   std::string unknown = "{", component = "{\n\"engine\": {\"name\": \"vllm-v1\"";
   for (int i = 0; i < 60'000; ++i) {
@@ -144,7 +144,7 @@ TEST(ScenarioErrors, ManyKeysTakeTheTimeOfReadingThem) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
 }
 
-/// Issue 44: ranks that no engine takes were refused, if at all, after half a minute of routes between them.
+/// A former error: ranks that no engine accepts were refused, if at all, only after half a minute of finding routes.
 TEST(ScenarioErrors, RanksAreRefusedBeforeTheWorkBegins) {
   const auto begin = std::chrono::steady_clock::now();
   for (const char* ranks : {"--set deployment.tp=100 --set deployment.pp=32", "--set deployment.tp=4000"}) {
@@ -156,7 +156,7 @@ TEST(ScenarioErrors, RanksAreRefusedBeforeTheWorkBegins) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
 }
 
-/// What is wrong with what a file says comes with its name, and a file that is not there is called so.
+/// Errors in a file that a value names have the file's name, and a missing file is reported as missing.
 TEST(ScenarioErrors, FilesThatValuesNameAreNamed) {
   const TemporaryFolder folder;
   const auto error = [&](const std::string& arguments) {
@@ -193,7 +193,7 @@ TEST(ScenarioErrors, FilesThatValuesNameAreNamed) {
       << error(recorded);
 }
 
-/// A byte-order mark before the JSON, as editors of some systems write it.
+/// A byte-order mark before the JSON, as some editors write it.
 TEST(ScenarioErrors, AByteOrderMarkIsNoPartOfTheText) {
   expect_error("\xEF\xBB\xBF{\n\"engin\": \"vllm-v1\"}", ":2: unknown scenario path \"engin\"");
   expect_error("\xEF\xBB\xBF[1]", ":1: expected a scenario");
@@ -220,7 +220,7 @@ TEST(ScenarioErrors, WhatIsNoJson) {
 
 TEST(ScenarioErrors, BrokenFilesAreSpokenOfAsScenarios) {
   const std::string open = "read as a scenario: expected JSON in which every { and [ is closed";
-  // Whatever their keys are, known or not, and wherever they break.
+  // Whatever the keys are, known or not, and wherever the JSON breaks off.
   expect_error("{", ":1: " + open);
   expect_error("{\"sed\": 1,\n \"x\": [1,", ":2: " + open);
   expect_error("{\"a\":\n\n{\"b\"", ":3: " + open);
@@ -254,7 +254,7 @@ TEST(ScenarioErrors, NamesAndFirstBytesSayThatAScenarioIsMeant) {
   EXPECT_EQ(error_with("run", "s.kvs", "damaged"), ": byte 0: expected a scenario file (.kvs)\n");
   EXPECT_EQ(error_with("run", "s.kvs", "\x89KVS\r\n"), ": byte 0: expected a scenario file (.kvs)\n");
   EXPECT_EQ(error_with("convert", "r.kvr", "damaged", " -"), ": byte 0: expected a report file (.kvr)\n");
-  // A table is no scenario: lines that are whole objects, and all that an importer recognises.
+  // A table is not a scenario: lines that are whole objects, and everything that an importer recognises.
   EXPECT_EQ(error_with("run", "t.jsonl", "{\"x\": 1}\n").substr(0, 38),
             ": no known format has these columns: x");
   write_file(folder.file("m.json"),

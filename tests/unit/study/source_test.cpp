@@ -1,4 +1,4 @@
-// Every value of a report says where it was said: file and line, option, default, derived.
+// Every value of a report states its source: file and line, option, default, derived.
 #include <gtest/gtest.h>
 
 #include "simulator/io/scenario_json.h"
@@ -17,7 +17,7 @@ using traces::testing::run_kvplan;
 using traces::testing::TemporaryFolder;
 using traces::testing::write_file;
 
-/// "PATH=SOURCE" of all values that are no defaults, in their order.
+/// "PATH=SOURCE" of all values that are not defaults, in order.
 std::string sources_of(const Scenario& scenario) {
   std::string out;
   each_source(scenario, [&](std::string_view path, const Source& source) {
@@ -51,7 +51,7 @@ TEST(Source, WhatIsSetLaterLeavesThePlaceOfTheRest) {
   EXPECT_EQ(sources_of(scenario_of(settings)),
             "memory.pool_tokens=s.json:1 engine=s.json:2 engine.token_budget=s.json:2 engine.max_seqs=--set "
             "latency=--set latency.overhead_ns=--set fleet.replicas=f.json:9");
-  // The rest goes with it where the whole is said anew.
+  // If the whole component is given again, its parameters are replaced too.
   settings.push_back(parse_setting("engine=vllm-v1:token_budget=128").value());
   EXPECT_NE(sources_of(scenario_of(settings)).find(" engine=--set engine.token_budget=--set latency"),
             std::string::npos);

@@ -1,5 +1,5 @@
-// Targets of latency: the share that has to meet them, and the window of arrivals that counts; worked out by hand, and
-// beside a count over the records.
+// Latency targets: the share of requests that must meet them, and the window of arrivals that counts; worked out by
+// hand, and compared with counts over the records.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -51,7 +51,7 @@ TEST(Targets, AFractionIsAboveZeroAndAtMostOne) {
             "targets.to_s: expected a time after targets.from_s (5), found 5");
 }
 
-/// Counted once more, from the records.
+/// Counts again, from the records.
 void expect_counted(const RunResult& r, double from, double to) {
   std::int64_t asked = 0, met = 0;
   std::vector<double> waits;

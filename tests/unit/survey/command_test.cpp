@@ -1,4 +1,4 @@
-// kvplan attention plot: what it writes, and what it refuses.
+// kvplan attention plot: its outputs, and what it refuses.
 #include <gtest/gtest.h>
 #include <simdjson.h>
 
@@ -40,7 +40,7 @@ std::map<std::string, std::string> lines_of(const std::string& csv) {
   return out;
 }
 
-/// Every number of the JSON is a line of the CSV, and there are no others.
+/// Checks that every number of the JSON is a line of the CSV, and that there are no others.
 void expect_same_numbers(dom::element json, std::map<std::string, std::string> csv) {
   const auto take = [&](const std::string& key, dom::element value) {
     const auto at = csv.find(key);
@@ -155,7 +155,7 @@ TEST(AttentionPlot, OfOneSequenceIsWhatAnalyseSays) {
   EXPECT_GT(h, 0U);
 }
 
-/// What no choice can beat is what the oracle's replay holds, head by head.
+/// The largest mass that any choice can have equals that of the oracle's replay, head by head.
 TEST(AttentionPlot, TopMassIsThatOfTheOracle) {
   const std::string sample = std::string(KVPLAN_SOURCE_DIR) + "/traces/samples/tiny_llama.kva";
   const auto plot = run_kvplan("attention plot " + sample + " --sequences 7 --json -");
@@ -199,7 +199,7 @@ std::uint32_t number_at(const std::string& bytes, std::size_t at) {
   return out;
 }
 
-/// Where kvplan was built without librsvg, one line says what to install.
+/// If kvplan was built without librsvg, one line says what to install.
 TEST(AttentionPlot, PngIsTheSheetInItsSizeOrOneLine) {
   const TemporaryFolder folder;
   const std::string maps = " --maps entropy,heavy_share ";

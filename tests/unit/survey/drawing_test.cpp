@@ -93,7 +93,7 @@ TEST(SurveyDrawing, ManyColumnsHaveNoNumbersInThem) {
   EXPECT_LE(root.named("text").size(), 16U) << "titles, every fourth column, the legend";
 }
 
-/// Means of cells, and the paths that draw them, beside sums over single weights.
+/// Means of cells, and the paths that draw them, compared with sums over single weights.
 TEST(SurveyDrawing, TheAttentionOfAHeadIsTheMeanOfItsCells) {
   for (const int tokens : {1, 7, 128, 129, 300}) {
     SCOPED_TRACE(tokens);

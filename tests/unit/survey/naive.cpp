@@ -16,7 +16,7 @@ double sum_of(const std::vector<double>& numbers) {
   return std::accumulate(numbers.begin(), numbers.end(), 0.0);
 }
 
-/// The mean of `of(t)` over rows from `first` on; nothing of no rows.
+/// The mean of `of(t)` over rows from `first` on; empty if there are no rows.
 std::optional<double> over_rows(const Matrix& rows, int first, const std::function<double(int)>& of) {
   double sum = 0;
   for (int t = first; t < size_of(rows); ++t) sum += of(t);
@@ -199,7 +199,7 @@ void add_cosine(const std::string& key, const std::vector<float>& a, const std::
 
 std::set<int> naive_heavy(const std::vector<Matrix>& heads) {
   const auto got = got_of(heads);
-  std::vector<std::pair<double, int>> order;  // greatest last; of equals the newer one
+  std::vector<std::pair<double, int>> order;  // largest last; among equal ones the newer is last
   for (const auto& [token, each] : got) order.emplace_back(each.sum, token);
   std::sort(order.begin(), order.end());
   std::set<int> out;
@@ -226,7 +226,7 @@ std::vector<double> naive_angles(const std::vector<float>& a, const std::vector<
     if (product(x, x) == 0 || product(y, y) == 0) continue;
     const double cosine = product(x, y) / std::sqrt(product(x, x) * product(y, y));
     const double degrees = std::acos(std::clamp(cosine, -1.0, 1.0)) * 180 / std::acos(-1.0);
-    // An angle at the border of a step belongs to the step above, whatever its last digits.
+    // An angle on the border of a step belongs to the step above, whatever its last digits are.
     ++out[std::min<std::size_t>(11, static_cast<std::size_t>((degrees + 1e-9) / 15))];
     ++count;
   }

@@ -1,4 +1,4 @@
-// Every figure of a survey a second time, slowly and by its definition (simulator/survey/figures.h), on whole
+// A second, slow implementation of every figure of a survey, by its definition (simulator/survey/figures.h), on whole
 // matrices.
 #pragma once
 
@@ -13,7 +13,7 @@
 namespace kvplan::survey {
 
 using Matrix = std::vector<std::vector<double>>;  ///< rows
-/// Most tokens for ranks of attention maps: the slow method takes the cube of them.
+/// Most tokens for ranks of attention maps: the slow method's time grows with the cube of them.
 inline constexpr int kNaiveRankTokens = 80;
 
 /// One layer of one sequence.

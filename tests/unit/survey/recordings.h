@@ -1,4 +1,4 @@
-// Recordings in memory of several sequences and layers, and their form for the naive figures.
+// Recordings in memory with several sequences and layers, and their form for the naive figures.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -15,7 +15,7 @@ struct Row {
   double first, near, even, half, most, heavy, head_first, head_near;  ///< percent
 };
 
-/// Rounded as it is printed there.
+/// Rounded as on that page.
 constexpr std::array<Row, 6> kTable{{{4, 34, 11, 8.0, 32, 29, 8, 82},
                                      {0, 63, 11, 4.5, 19, 39, 1, 85},
                                      {0, 60, 11, 4.0, 17, 44, 0, 77},

@@ -1,4 +1,4 @@
-// Surveys beside their slow definitions, on random recordings; threads, what is missing, what is refused.
+// Surveys compared with their slow definitions, on random recordings; threads, missing data, and what is refused.
 #include "simulator/survey/survey.h"
 #include "simulator/attention/overlap.h"
 
@@ -30,7 +30,7 @@ Survey survey_of(const attention::Recording& recording, std::vector<std::int32_t
 void expect_near(const Pooled& found, const std::optional<double>& wanted, const std::string& what) {
   ASSERT_EQ(found.has_value(), wanted.has_value()) << what;
   if (!found) return;
-  // Of attention maps roots of eigenvalues are taken, so a tail of nothing is 1e-8.
+  // Attention maps use roots of eigenvalues, so an empty tail may be 1e-8.
   const double most = what.find("_tail_") == std::string::npos ? 1e-9 : 1e-7;
   EXPECT_NEAR(*found, *wanted, most * std::max(1.0, std::fabs(*wanted))) << what;
 }
@@ -222,7 +222,7 @@ TEST(Survey, SaysWhatTheRecordingDoesNotHave) {
   EXPECT_FALSE(no_values.layers[0].figures[index(Figure::kValueRank)][0].has_value());
 }
 
-/// Without queries there is no attention; what is stored has its ranks all the same.
+/// Without queries there is no attention, but stored keys and values still have ranks.
 TEST(Survey, KeysOrValuesAlone) {
   Random random(8, "alone");
   const attention::LayerTensors whole = attention::random_tensors(random, 2, 1, 70, false);
@@ -270,7 +270,7 @@ TEST(Survey, RanksOfAttentionByHand) {
   EXPECT_EQ(value(Figure::kMapValueRank), 2);
   EXPECT_NEAR(value(Figure::kMapStableRank), 1.5 / ((1.5 + std::sqrt(1.25)) / 2), 1e-14);
   EXPECT_NEAR(value(Figure::kMapTailHalf), std::sqrt((1.5 - std::sqrt(1.25)) / 2 / 1.5), 1e-7);
-  // Ten rows that see the first token alone are one direction.
+  // Ten rows that see only the first token have one direction.
   attention::Rows::value_type sink;
   for (std::size_t t = 0; t < 10; ++t) {
     sink.emplace_back(t + 1, 0.0);
@@ -281,7 +281,7 @@ TEST(Survey, RanksOfAttentionByHand) {
     EXPECT_EQ(of_sink.layers[0].figures[index(rank)][0], 1.0);
 }
 
-/// A key (1, 0) against others on the ends of steps: 0, 45 and 90 degrees, and straight back.
+/// A key (1, 0) compared with others on the borders of steps: 0, 45 and 90 degrees, and the opposite direction.
 TEST(Survey, AnglesByHand) {
   const auto layer = [](std::vector<float> keys) {
     attention::LayerTensors out;
@@ -303,7 +303,7 @@ TEST(Survey, AnglesByHand) {
   EXPECT_EQ(found.points[index(Curve::kTopMass)], (std::vector<std::int64_t>{1, 2, 4, 8}));
 }
 
-/// The greatest weights that any choice could hold grow with their number, up to all of a row.
+/// The largest mass of k tokens grows with k, up to the whole row.
 TEST(Survey, TopMassGrowsToTheWholeRow) {
   Random random(10, "top");
   const auto recording = random_recording(random, {130, 70}, 1, false);
@@ -329,7 +329,7 @@ TEST(Survey, RanksAreOfSequencesThatAreShortEnough) {
   EXPECT_TRUE(none.layers[0].figures[index(Figure::kKeyRank)][0].has_value());
 }
 
-/// One row of 3 tokens after another, by hand: of tokens 0 and 1 of the first half, 0 is pivotal in both.
+/// One row of 3 tokens after another, by hand: of tokens 0 and 1 of the first half, 0 is pivotal in both halves.
 TEST(Survey, PersistenceByHand) {
   const attention::Rows rows{{{1}, {.6, .4}, {.2, .5, .3}, {.4, .05, .25, .3}}};
   const Survey found = survey_of(*attention::recording_of({rows}));

@@ -1,5 +1,5 @@
-// Fronts, heat maps and effects of a sweep against second, obvious implementations over made-up databases, bit by bit;
-// and the drawing: what it says, and that it can be read on light and on dark.
+// Fronts, heat maps and effects of a sweep compared with second, simple implementations over made-up databases, bit by
+// bit; and the drawing: its texts, and that it can be read in light and dark mode.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ namespace {
 
 using runs::Better;
 
-/// At least as good everywhere and better somewhere, tested on every pair.
+/// At least as good in everything and better in something, tested on every pair.
 std::vector<std::int64_t> naive_front(const std::vector<Point>& points,
                                       const std::vector<NumberColumn>& columns) {
   std::vector<std::int64_t> front;
@@ -53,7 +53,7 @@ TEST(Pareto, IsWhatNoOtherPointBeats) {
     std::vector<NumberColumn> columns(static_cast<std::size_t>(random.between(2, 4)));
     for (NumberColumn& column : columns)
       column.better = random.chance(1, 2) ? Better::kLower : Better::kHigher;
-    const std::uint64_t values = random.chance(1, 2) ? 4 : 1000;  // many equal ones
+    const std::uint64_t values = random.chance(1, 2) ? 4 : 1000;  // many equal values
     std::vector<Point> points(random.below(80));
     for (std::size_t i = 0; i < points.size(); ++i) {
       points[i].number = static_cast<std::int64_t>(i);
@@ -133,7 +133,7 @@ struct Made {
     {
       auto made = Database::create(path, head);
       EXPECT_TRUE(made.ok());
-      // In any order: rows come as cases finish.
+      // In any order, since rows are added as cases finish.
       for (std::size_t i = rows.size(); i-- > 0;) EXPECT_TRUE(made.value().add(rows[i]).ok());
       EXPECT_TRUE(made.value().commit().ok());
     }
@@ -166,7 +166,7 @@ TEST(Heat, IsTheMeanOfEachCell) {
     std::int64_t cases = 0;
     for (std::size_t row = 0; row < 3; ++row)
       for (std::size_t column = 0; column < heat.columns.size(); ++column) {
-        // By the label alone.
+        // Compared by label only.
         const std::string& label = heat.columns[column];
         const std::size_t dots = label.find("..");
         const std::int64_t low = std::stoll(label);
@@ -189,7 +189,7 @@ TEST(Heat, IsTheMeanOfEachCell) {
       }
     EXPECT_EQ(cases,
               std::count_if(made.rows.begin(), made.rows.end(), [](const auto& r) { return has(r[6]); }));
-    // The table has a line for each cell that has cases, with digits that read back the same.
+    // The table has a line for each cell with cases, with digits that read back unchanged.
     std::istringstream csv(heat_csv(heat));
     std::string line;
     ASSERT_TRUE(std::getline(csv, line));
@@ -341,7 +341,7 @@ TEST(Saturated, LatenciesAreNotRanked) {
   const auto page = sweep_page(made.value(), {}, "kvplan report db");
   ASSERT_TRUE(page.ok());
   EXPECT_NE(page.value().find("In 1 of them requests arrive faster than they are served"), std::string::npos);
-  // A database without the figure has nothing to leave out.
+  // In a database without this figure, no cases are left out.
   head.figures.pop_back();
   EXPECT_EQ(steady_column(head, head.figures[0].name), quoted_name("latency_s.ttft.p99"));
 }
@@ -395,7 +395,7 @@ TEST(Heat, TheDrawingCanBeRead) {
   std::size_t fields = 0, marked = 0;
   for (const auto* rect : rects) {
     const auto titles = rect->named("title");
-    if (titles.empty()) continue;  // of the scale
+    if (titles.empty()) continue;  // titles of the scale
     const HeatCell& cell = map.cells[fields++];
     EXPECT_EQ(rect->attributes.at("fill") == "none", !cell.mean);
     EXPECT_EQ(rect->attributes.at("stroke-dasharray") == "none", cell.mean.has_value());
@@ -410,7 +410,7 @@ TEST(Heat, TheDrawingCanBeRead) {
   }
   EXPECT_EQ(fields, map.cells.size());
   EXPECT_EQ(marked, 1U);
-  // A field's number is on the field's colour, not on the page's: contrast at least 4.5 to 1.
+  // A field's number must be readable on the field's colour, not on the page's: contrast at least 4.5 to 1.
   std::size_t numbers = 0;
   for (const auto* text : svg.named("text")) {
     const auto style = text->attributes.find("style");

@@ -1,5 +1,5 @@
-// Cases that are not all combinations, as commands: drawn by chance, and listed in a file. Threads, shards and
-// interruptions leave no mark on them either.
+// Cases other than all combinations, as commands: drawn at random, and listed in a file. Threads, shards and
+// interruptions do not change their results either.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ std::vector<std::vector<std::string>> cells_of(const std::string& csv) {
   return rows;
 }
 
-/// A file's name matters as little as its folder, even if other values are written in the same way.
+/// The name of a file matters as little as its folder, even if the sweep's other values look the same.
 TEST(SweepCases, AreTheSameWhateverTheTraceIsCalled) {
   const TemporaryFolder folder;
   const std::string sample = KVPLAN_SOURCE_DIR "/traces/samples/chat.kvt";
@@ -117,14 +117,14 @@ TEST(SweepCases, LinesOfAFile) {
   EXPECT_EQ(lines[2].find("1,done,,64,paged,30000,"), 0U);
   EXPECT_EQ(lines[3].substr(1), lines[4].substr(1));
   EXPECT_EQ(sweep_csv(folder, "again", "--threads 2 --cases " + folder.file("cases.csv")), csv);
-  // A case has the row that it has among all combinations.
+  // A case has the same row as among all combinations.
   const auto rows = cells_of(sweep_csv(folder, "grid",
                                        "--vary engine.max_seqs=64 --vary memory.allocator=paged "
                                        "--vary memory.pool_tokens=30000"));
   EXPECT_EQ(
       lines[2].substr(1),
       csv_of(folder.file("grid")).substr(csv_of(folder.file("grid")).find("\n0,") + 2, lines[2].size() - 1));
-  // The order of lines counts: it is that of the cases.
+  // The order of lines counts, because it is that of the cases.
   write_file(folder.file("turned.csv"), "engine.max_seqs,memory.pool_tokens\n64,30000\n8,20000\n");
   write_file(folder.file("straight.csv"), "engine.max_seqs,memory.pool_tokens\n8,20000\n64,30000\n");
   sweep_csv(folder, "turned", "--cases " + folder.file("turned.csv"));

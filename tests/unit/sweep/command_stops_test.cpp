@@ -79,7 +79,7 @@ TEST(SweepCommand, NothingIsLostOrRepeatedAfterAKill) {
   while (true) {
     const pid_t child = start(arguments);
     if (kills < 20) {
-      // Half of them while it begins, and all of them before a sweep could be done.
+      // Half of the kills while it begins, and all of them before a sweep could be finished.
       std::this_thread::sleep_for(std::chrono::microseconds(random.below(whole_us / (kills < 10 ? 40 : 13))));
       ::kill(child, SIGKILL);
     }
@@ -88,7 +88,7 @@ TEST(SweepCommand, NothingIsLostOrRepeatedAfterAKill) {
     ASSERT_EQ(code, -SIGKILL);
     ++kills;
     const Outcome report = run_kvplan("report " + folder.file("killed") + " --csv -");
-    if (report.exit_code != 0) {  // killed before there were tables
+    if (report.exit_code != 0) {  // killed before the tables existed
       EXPECT_EQ(report.exit_code, 2);
       EXPECT_EQ(kept, 0U);
       continue;
@@ -109,7 +109,7 @@ TEST(SweepCommand, ASignalKeepsWhatIsDone) {
   for (const int signal : {SIGTERM, SIGINT}) {
     const std::string name = folder.file(std::to_string(signal));
     const pid_t child = start(many_cases(name, "10"));
-    // Until there are some rows after the tables.
+    // Waits until there are some rows after the tables.
     std::error_code none;
     int status = 0;
     while (!std::filesystem::exists(name) || std::filesystem::file_size(name, none) < 150'000) {
@@ -146,14 +146,14 @@ TEST(SweepCommand, AFullDiskIsOneLineAndWhatFitsStays) {
   const std::string name = folder.file("db");
   std::string arguments;
   for (const std::string& argument : many_cases(name)) arguments += " '" + argument + "'";
-  // In units of 512 or 1024 bytes, as the shell has it.
+  // In units of 512 or 1024 bytes, depending on the shell.
   const std::string command = "ulimit -f 200; '" KVPLAN_PROGRAM_DIR "/kvplan'" + arguments + " > '" +
                               folder.file("out") + "' 2> '" + folder.file("err") + "'";
   const int status = std::system(command.c_str());
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 2);
   const std::string err = read_file(folder.file("err"));
-  // A write that ends within a page has no more to say than one that fails at its first byte.
+  // A write that fails within a page gives the same error as one that fails at its first byte.
   const std::string said = "kvplan: " + name + ": cannot write";
   EXPECT_TRUE(err == said + "\n" || err == said + ": no space left\n" || err == said + ": File too large\n")
       << err;
@@ -164,7 +164,7 @@ TEST(SweepCommand, AFullDiskIsOneLineAndWhatFitsStays) {
   EXPECT_EQ(csv_of(name), csv_of(folder.file("whole")));
 }
 
-/// Issue 44: an empty file stayed, which was in the way of the next try.
+/// A former error: an empty file remained and blocked the next try.
 TEST(SweepCommand, OfAFullDiskAtTheBeginningNothingStays) {
   const TemporaryFolder folder;
   const std::string command = "ulimit -f 0; '" KVPLAN_PROGRAM_DIR "/kvplan' sweep " + kTrace +

@@ -12,7 +12,7 @@ using traces::testing::Outcome;
 using traces::testing::run_kvplan;
 
 extern const std::string kTrace;  ///< a file
-/// 24 cases of it; those with blocks of 32 cannot run (the trace has hash blocks of 16).
+/// 24 cases of the trace; those with blocks of 32 cannot run (the trace has hash blocks of 16).
 extern const std::string kCases;
 
 /// The table of a database.

@@ -1,5 +1,5 @@
 // kvplan sweep, merge and report as commands: the CSV does not depend on threads, shards, kills or interruptions, its
-// figures are those of the reports, and what is wrong is said in one line.
+// figures are those of the reports, and errors are one line.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <simdjson.h>
@@ -25,7 +25,7 @@ using traces::testing::run_kvplan;
 using traces::testing::TemporaryFolder;
 using traces::testing::write_file;
 
-/// Of a line without quotes.
+/// The cells of a line without quotes.
 std::vector<std::string> cells_of(const std::string& line) {
   std::vector<std::string> cells;
   std::istringstream in(line);
@@ -63,7 +63,7 @@ TEST(SweepCommand, TheSameBytesForThreadsAndShards) {
   EXPECT_EQ(cases, 24U);
   ASSERT_EQ(run_kvplan("merge" + parts + " --out " + folder.file("all")).exit_code, 0);
   EXPECT_EQ(csv_of(folder.file("all")), one);
-  // A merge of some is gone on with.
+  // A merge of some databases can be continued.
   const std::string some = folder.file("part2") + " " + folder.file("part4") + " " + folder.file("part2");
   ASSERT_EQ(run_kvplan("merge " + some + " --out " + folder.file("some")).exit_code, 0);
   const Outcome some_csv = run_kvplan("report " + folder.file("some") + " --csv -");
@@ -127,9 +127,9 @@ TEST(SweepCommand, ThePageSaysWhatIsBestAndWhatFailed) {
   EXPECT_TRUE(has("24 are done, 8 of them failed."));
   EXPECT_TRUE(has("20000, 30000, 40000, 50000"));
   EXPECT_TRUE(has("8 cases: memory.allocator: block_tokens: expected a divisor"));
-  // Cases, failed and the rest by value: half of all have 8 seats, a third of them failed.
+  // Cases by value, failed ones and the rest: half of all have 8 seats, and a third of these failed.
   EXPECT_NE(page.find("<th scope=\"row\">8</th><td>12</td><td>4</td>"), std::string::npos);
-  // The least wait for a first token, and the first case that has it.
+  // The shortest wait for a first token, and the first case that has it.
   const auto names = cells_of(lines[0]);
   const auto column =
       static_cast<std::size_t>(std::find(names.begin(), names.end(), "latency_s.ttft.p99") - names.begin());
@@ -137,7 +137,7 @@ TEST(SweepCommand, ThePageSaysWhatIsBestAndWhatFailed) {
   std::vector<std::string> first;
   for (const std::string& line : lines) {
     const auto row = cells_of(line);
-    if (row[1] != "done") continue;  // the header, and failed ones, which have quotes
+    if (row[1] != "done") continue;  // skips the header and failed cases, which have quotes
     if (first.empty() || std::stod(row[column]) < std::stod(first[column])) first = row;
   }
   const std::size_t best = page.find("<th scope=\"row\">latency_s.ttft.p99</th>");
@@ -167,8 +167,8 @@ TEST(SweepCommand, TheReportAnswersWhatIsAsked) {
                  " --pareto-csv " + folder.file("front") + " --heat-csv " + folder.file("heat") +
                  " --heat-svg " + folder.file("svg") + " --effects-csv -");
   ASSERT_EQ(files.exit_code, 0) << files.err;
-  EXPECT_EQ(read_file(folder.file("csv")), csv_of(folder.file("db")));  // as ever
-  // Saturated cases have no latency that counts.
+  EXPECT_EQ(read_file(folder.file("csv")), csv_of(folder.file("db")));  // the same as before
+  // Saturated cases have no meaningful latency.
   const std::vector<std::string> cases = lines_of(csv_of(folder.file("db")));
   const auto column_of = [&](const std::string& name) {
     const auto names = cells_of(cases[0]);
@@ -216,7 +216,7 @@ TEST(SweepCommand, TheReportAnswersWhatIsAsked) {
   EXPECT_EQ(folder.listing(), "csv db front heat page svg");
 }
 
-/// What a schema page allows to add is left alone; what is in place of a table is not asked.
+/// What the schema page allows to add is ignored; a view in place of a table is not read.
 TEST(SweepCommand, TablesMayHaveMore) {
   const TemporaryFolder folder;
   const std::string sweep = "sweep " + kTrace + " --set workload.limit=20 --vary 'seed=1;2;3' --out ";
@@ -253,8 +253,8 @@ TEST(SweepCommand, TablesMayHaveMore) {
   EXPECT_EQ(error(db), damaged + "table inputs, found none\n");
 }
 
-/// Names of files go to a terminal without what would move its cursor, and into the database as other programs take
-/// them: a text that is no UTF-8 is a blob.
+/// Names of files are printed without characters that would move a terminal's cursor, and stored so that other programs
+/// can read them: a text that is not UTF-8 is a blob.
 TEST(SweepCommand, FilesOfAnyName) {
   const TemporaryFolder folder;
   const std::string rows = "arrival_ns,input_tokens,output_tokens\n0,100,20\n5,7,9\n";
@@ -290,7 +290,7 @@ TEST(SweepCommand, WhatMayNotBeReadOrWrittenSaysSo) {
   ASSERT_EQ(::chmod(folder.path().c_str(), 0755), 0);
 }
 
-/// Issue 44: values in files without file and line.
+/// A former error: wrong values in files were reported without file and line.
 TEST(SweepCommand, WrongValuesOfAFileHaveItsLine) {
   const TemporaryFolder folder;
   const std::string cases = folder.file("cases.csv"), values = folder.file("values");
@@ -369,7 +369,7 @@ TEST(SweepCommand, WhatIsWrongIsOneLine) {
             "kvplan: " + folder.file("changed") + ": expected a database of version 1, found version 2");
   EXPECT_EQ(folder.listing(), "changed db other");
 
-  // A shard that was made by another rule is another one; a database without what came later is read.
+  // A shard made by another rule is a different shard; a database without columns that were added later can be read.
   const std::string shard = "sweep " + kCases + " --shard 2/3 --resume --out " + folder.file("shard");
   ASSERT_EQ(run_kvplan(shard).exit_code, 0);
   ASSERT_EQ(run_kvplan(shard).exit_code, 0);
@@ -403,7 +403,7 @@ TEST(SweepCommand, AnotherContentOfATraceIsAnotherSweep) {
   const std::string command = "sweep " + trace + " --vary 'memory.pool_tokens=100;200' --resume --out ";
   write_file(trace, "arrival_ns,input_tokens,output_tokens\n0,10,10\n5,20,3\n");
   ASSERT_EQ(run_kvplan(command + folder.file("db")).exit_code, 0);
-  // The same trace elsewhere is the same sweep.
+  // The same trace at another place gives the same sweep.
   write_file(folder.file("same.csv"), read_file(trace));
   EXPECT_EQ(run_kvplan("sweep " + folder.file("same.csv") +
                        " --vary 'memory.pool_tokens=100;200' --resume --out " + folder.file("db"))

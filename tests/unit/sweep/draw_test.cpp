@@ -1,4 +1,4 @@
-// Cases drawn by chance: how ranges are written, the same cases for the same seed, and how often each value comes.
+// Cases drawn at random: the form of ranges, the same cases for the same seed, and the frequency of each value.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -66,8 +66,8 @@ std::string text_of(const runs::Combinations& cases) {
 
 TEST(Draw, TheSameSeedDrawsTheSameCases) {
   const auto all = spreads({"pool=1000..64000:log", "seats=8;16;32", "rate=0.50..4"});
-  // What is drawn is part of what a seed means: it may not change with a compiler or a machine.
-  // (These were computed in Python too, with its logarithms.)
+  // The drawn cases are part of what a seed guarantees: they may not change with a compiler or a machine. (They were
+  // also computed in Python, with its logarithms.)
   EXPECT_EQ(text_of(draw_cases(all, 4, 7).value()),
             "pool=1112 seats=16 rate=2.36 \npool=1147 seats=8 rate=0.67 \n"
             "pool=36397 seats=16 rate=3.35 \npool=20876 seats=16 rate=2.06 \n");
@@ -91,7 +91,7 @@ TEST(Draw, EveryCaseOnce) {
   EXPECT_EQ(draw_cases(spreads({"a=1..4", "a=x;y;z"}), 3, 1).error().to_string(),
             "--vary: expected each path once, found a again");
   EXPECT_EQ(draw_cases(spreads({"a=0.000000000000000001..1:log", "b=x"}), 200, 1).value().count(), 200);
-  // The last cases need more draws than are made.
+  // The last cases need more draws than the limit.
   EXPECT_NE(draw_cases(spreads({"a=1..400", "b=1..400"}), 160'000, 1)
                 .error()
                 .to_string()
@@ -115,7 +115,7 @@ TEST(Draw, NumbersComeAsOftenAsTheScaleSays) {
 }
 
 TEST(Draw, TheScaleIsThatOfLogarithms) {
-  // Against logarithms, which are right to some digits: nothing but the floor differs.
+  // Compared with logarithms, which are exact to some digits: only the rounding down may differ.
   Random random(4, "draws");
   for (int i = 0; i < 20'000; ++i) {
     const std::int64_t low = random.between(1, std::int64_t{1} << random.below(40));

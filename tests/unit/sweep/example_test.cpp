@@ -1,5 +1,5 @@
-// The worked example of simulator/examples/sweep: its commands run as they stand on its page, the page has what its
-// script prints, and the front is the one that `kvplan report` finds.
+// The worked example of simulator/examples/sweep: its commands run as written on its page, the page has the output of
+// its script, and the front is the one that `kvplan report` finds.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -29,7 +29,7 @@ void replace(std::string& text, const std::string& from, const std::string& to) 
   text.replace(at, from.size(), to);
 }
 
-/// Lines of the page that begin so, without that.
+/// Lines of the page with this beginning, without it.
 std::vector<std::string> commands(const std::string& page, const std::string& beginning) {
   std::vector<std::string> out;
   std::istringstream in(page);

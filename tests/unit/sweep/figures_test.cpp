@@ -1,4 +1,4 @@
-// The list of figures is the report: every number of it that is not of a replica, a group of layers or the scenario.
+// The list of figures has every number of the report that is not of a replica, a group of layers or the scenario.
 #include <gtest/gtest.h>
 #include <simdjson.h>
 

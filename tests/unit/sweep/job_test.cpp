@@ -1,6 +1,6 @@
-// The files that run a sweep on clusters, without a cluster: what Slurm and Kubernetes promise a task is set by hand.
-// A task is stopped and continues elsewhere, another is killed and restarted, and the merged CSV is that of a local
-// run.
+// The files that run a sweep on clusters, without a cluster: the test sets what Slurm and Kubernetes guarantee to a
+// task. One task is stopped and continues elsewhere, another is killed and restarted, and the merged CSV equals that of
+// a local run.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -65,7 +65,7 @@ class Task {
   pid_t child_{0};
 };
 
-/// Until the only database below a machine's folder has some rows after its tables.
+/// Waits until the only database below a machine's folder has some rows after its tables.
 void wait_for_rows(const std::string& local) {
   for (int i = 0; i < 6000; ++i) {
     std::error_code none;
@@ -120,7 +120,7 @@ TEST(SweepJob, AnArrayOfTasksIsALocalRun) {
   EXPECT_TRUE(there(shard("2")));
   EXPECT_FALSE(there(shard("2") + ".part"));
 
-  // Stopped, then killed with all its processes, with more finished than was kept: it continues from that.
+  // Stopped, then killed with all its processes, with more cases finished than kept: continues from the kept ones.
   {
     const Task stopped = task("3", "one");
     wait_for_rows(folder.file("one"));
@@ -141,8 +141,8 @@ TEST(SweepJob, AnArrayOfTasksIsALocalRun) {
     EXPECT_TRUE(there(database));
     EXPECT_NE(log("3").find("goes on after " + std::to_string(part - 1) + " cases"), std::string::npos)
         << log("3");
-    // Here it continues from what the kill left, elsewhere from what was kept. The shell has ended; its processes may
-    // hold the lock of the database a little longer.
+    // On this machine it continues from what the kill left, elsewhere from the kept cases. The shell has ended; its
+    // processes may hold the lock of the database a little longer.
     std::size_t left = 0;
     for (int tries = 0; tries < 1000 && left == 0; ++tries) {
       if (tries > 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -166,13 +166,13 @@ TEST(SweepJob, AnArrayOfTasksIsALocalRun) {
         << log("3");
   }
 
-  // One that is done does nothing.
+  // A shard that is complete is not run again.
   const auto before = std::filesystem::last_write_time(shard("2"));
   EXPECT_EQ(task("2", "one").wait(), 0);
   EXPECT_NE(log("2").find("shard 2 of 3 is done"), std::string::npos);
   EXPECT_EQ(std::filesystem::last_write_time(shard("2")), before);
 
-  // The line that the script gives; nothing is left anywhere.
+  // The merge command that the script names; no other file remains.
   ASSERT_NE(read_file(script).find("#   kvplan merge "), std::string::npos);
   std::istringstream text(read_file(script));
   std::string merge;
@@ -240,7 +240,7 @@ TEST(SweepJob, AnIndexedJobIsALocalRun) {
             0);
   ASSERT_EQ(run_kvplan(cases + " --out " + folder.file("whole")).exit_code, 0);
   EXPECT_EQ(csv_of(folder.file("db")), csv_of(folder.file("whole")));
-  // A task without a number says so.
+  // A task without a number reports that.
   EXPECT_NE(Task(folder.file("job.sh"), {{"KVPLAN_LOCAL", folder.file("local")}}, folder.file("log")).wait(),
             0);
   EXPECT_NE(read_file(folder.file("log")).find("neither SLURM_ARRAY_TASK_ID nor JOB_COMPLETION_INDEX is set"),

@@ -1,4 +1,4 @@
-// Varied values as they are written, and their combinations against nested loops.
+// Varied values as they are written, and their combinations compared with nested loops.
 #include <gtest/gtest.h>
 
 #include "simulator/scenario/vary.h"

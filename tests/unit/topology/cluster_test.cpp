@@ -1,4 +1,4 @@
-// Nodes of known devices: which links ranks meet.
+// Nodes of known devices: the links between ranks.
 #include "simulator/topology/cluster.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ TEST(Cluster, SeveralNodesMeetOverTheNetwork) {
   EXPECT_EQ(shared_rate(cluster.topology, routes).bytes_per_s, 50'000'000'000);
 }
 
-/// Issue 44: each route searched the whole cluster, so that 3,200 devices took half a minute.
+/// A former error: each route searched the whole cluster, so that 3,200 devices took half a minute.
 TEST(Cluster, ManyDevicesTakeTheTimeOfTheirRoutes) {
   const auto begin = std::chrono::steady_clock::now();
   const Ring ring = ring_of("H100", {.devices = 4096});

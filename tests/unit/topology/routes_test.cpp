@@ -1,4 +1,4 @@
-// Routes beside a model that walks every path without circles, and what routes at one time leave each other.
+// Routes compared with a model that walks every path without cycles, and the rates of routes that are used at one time.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -104,7 +104,7 @@ TEST(Routes, AreAsGoodAsTheBestOfAll) {
   EXPECT_GT(chosen, 50) << "the widest is not the shortest";
 }
 
-/// A finder that has searched before finds what a new one does.
+/// A finder that has searched before finds the same routes as a new one.
 TEST(Routes, OneFinderFindsManyRoutes) {
   for (std::uint64_t seed = 1; seed <= 500; ++seed) {
     Random random(seed, "finder");

@@ -1,5 +1,5 @@
-// `kvplan trace` as a user meets it: results, exit codes, one line for anything wrong, nothing half-written,
-// and memory that stays bounded (the program runs with a limited address space).
+// `kvplan trace` from the user's side: results, exit codes, one line for each error, no incomplete files, and bounded
+// memory (the program runs with a limited address space).
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -147,7 +147,7 @@ TEST(CliTrace, TheEndingOfAnImportSaysWhatIsWritten) {
       "file's order for equal times.\n";
   const Outcome csv = run_kvplan(import + quoted(folder.file("b.csv")));
   EXPECT_EQ(csv.exit_code, 0);
-  EXPECT_EQ(csv.err, warning);  // which tables cannot show
+  EXPECT_EQ(csv.err, warning);  // tables cannot contain the warning
   EXPECT_EQ(testing::read_file(folder.file("b.csv")),
             "arrival_ns,input_tokens,output_tokens\n2000000000,5,6\n1000000000,7,8\n");
   EXPECT_EQ(run_kvplan(import + quoted(folder.file("b.jsonl"))).exit_code, 0);
@@ -286,8 +286,8 @@ TEST(CliTrace, FilesThatCannotBeReadOrWritten) {
 
 TEST(CliTrace, BombsTakeTimeButNoMemory) {
   const TemporaryFolder folder;
-  // One line of 300 MB, and a table of 40 M columns of nothing: 256 MiB of address space are enough to say
-  // no.
+  // One line of 300 MB, and a table of 40 M empty columns: 256 MiB of address space are enough to refuse
+  // them.
   ASSERT_EQ(
       std::system(
           ("head -c 300000000 /dev/zero | tr '\\0' x | gzip -1 > " + quoted(folder.file("line.gz"))).c_str()),
@@ -310,8 +310,8 @@ TEST(CliTrace, BombsTakeTimeButNoMemory) {
 
 TEST(CliTrace, ImportStreamsInBoundedMemory) {
   const TemporaryFolder folder;
-  // 3 M rows: 72 MB of columns in memory, 130 MB of text; the import has 96 MiB of address space, the program
-  // included.
+  // 3 M rows: 72 MB of columns in memory, 130 MB of text; the import has 96 MiB of address space, including the
+  // program.
   ASSERT_EQ(
       std::system(
           ("{ echo arrival_ns,input_tokens,output_tokens; seq 1 3000000 | sed 's/$/000000,1000,100/'; } "
@@ -366,7 +366,7 @@ TEST(CliTrace, DocumentsAreNotTakenForScenariosNorTheOtherWayRound) {
       EXPECT_NE(run.out.find("\"completed\": 1,"), std::string::npos) << name;
     }
   }
-  // Scenarios, resolved ones and reports are no traces, whatever they contain.
+  // Scenarios, resolved scenarios and reports are not traces, whatever they contain.
   const std::string refusal = ": is not a trace in any known format (" + testing::known_formats() + ")";
   const auto expect_no_trace = [&](const std::string& path) {
     expect_one_line(run_kvplan("trace info " + quoted(path)), "kvplan: " + path + refusal);
@@ -380,7 +380,7 @@ TEST(CliTrace, DocumentsAreNotTakenForScenariosNorTheOtherWayRound) {
   EXPECT_GE(scenarios, 4);
   testing::write_file(folder.file("report"), run_kvplan("run " + quoted(folder.file("t")) + " --json -").out);
   expect_no_trace(folder.file("report"));
-  // A document that nothing knows is still a scenario with a mistake, under any name.
+  // A document in no known format is treated as a scenario with an error, under any name.
   for (const char* name : {"s", "s.json"}) {
     testing::write_file(folder.file(name), "{\n\"workloads\": {\"trace\": \"t\"}\n}\n");
     const Outcome run = run_kvplan("run " + quoted(folder.file(name)));
@@ -389,7 +389,7 @@ TEST(CliTrace, DocumentsAreNotTakenForScenariosNorTheOtherWayRound) {
   }
 }
 
-/// True if the process has a file of the folder open besides its "err", with a name or without.
+/// True if the process has a file of the folder open in addition to its "err", with or without a name.
 bool writes_in(pid_t process, const TemporaryFolder& folder) {
   std::error_code gone;
   const std::string descriptors = "/proc/" + std::to_string(process) + "/fd";
@@ -407,7 +407,7 @@ TEST(CliTrace, InterruptLeavesNothingAndExitsWithThree) {
   ASSERT_EQ(::pipe(pipe_ends), 0);
   const pid_t child = ::fork();
   if (child == 0) {
-    ::alarm(60);  // should it not stop
+    ::alarm(60);  // in case it does not stop
     ::dup2(pipe_ends[0], STDIN_FILENO);
     ::close(pipe_ends[0]);
     ::close(pipe_ends[1]);
@@ -419,7 +419,7 @@ TEST(CliTrace, InterruptLeavesNothingAndExitsWithThree) {
   }
   ::close(pipe_ends[0]);
   const auto before = std::signal(SIGPIPE, SIG_IGN);
-  // An input without an end. Once an output has begun the program is asked to stop; rows continue until it has.
+  // An input without an end. When an output has begun, the program is asked to stop; rows continue until it stops.
   std::string rows = "arrival_ns,input_tokens,output_tokens\n";
   bool told = false;
   int status = 0;

@@ -1,4 +1,4 @@
-// Which format a file has, found from its contents.
+// The format of a file, recognised from its content.
 #include <gtest/gtest.h>
 #include <array>
 
@@ -28,7 +28,7 @@ TEST(Detection, UnknownTablesGetAProposal) {
       "map them to roles, as in --map "
       "'arrival=Timestamp:UNIT,input=Request tokens,output=Response tokens' with a UNIT of s, ms, us, ns or "
       "iso");
-  // Names that a map or a shell would not take as they are.
+  // Names that a map or a shell would not accept unquoted.
   const std::string odd =
       import_error("\"time, in s\",\"prompt \"\"tokens\"\"\",user's output tokens\n1,2,3\n");
   EXPECT_EQ(
@@ -45,7 +45,7 @@ TEST(Detection, AProposalThatFitsWorks) {
   };
   const std::string table = "arrival_time_ms,prefill_tokens,decode_tokens\n500,1,2\n";
   EXPECT_EQ(imported(table, proposed(table)).arrival_ns, Times{500000000});
-  // If the name has no unit, the proposal is refused unchanged.
+  // If the name has no unit, the proposed map is refused unless it is completed.
   const std::string open = "arrival_time,prefill_tokens,decode_tokens\n500,1,2\n";
   EXPECT_EQ(
       import_error(open, proposed(open)),
@@ -145,7 +145,7 @@ TEST(Detection, TheShapeOfAFile) {
     EXPECT_EQ(shape(unknown), Shape::kUnknown) << unknown;
   EXPECT_EQ(shape("a,b\n{"), Shape::kCsv);
   EXPECT_EQ(shape("  a,b\n{"), Shape::kCsv);
-  // Longer than the part that is read: the visible keys count, and visible broken text is still reported.
+  // Longer than the part that is read: the visible keys are used, and broken text in that part is reported.
   const std::string longer(std::size_t{1} << 20, 'x');
   EXPECT_EQ(shape("{\"a\": \"" + longer + "\"}"), Shape::kJsonDocument);
   EXPECT_EQ(shape("[{\"a\": \"" + longer + "\"}]"), Shape::kJsonArray);

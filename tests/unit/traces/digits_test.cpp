@@ -1,5 +1,5 @@
-// The fast paths for numbers and times compared with the general ones of fields.h, which have their own tests: every
-// value of a fast path equals that of the general one, and it takes all plain text.
+// The fast paths for numbers and times compared with the general paths of fields.h, which have their own tests: every
+// value of a fast path equals that of the general one, and the fast path accepts all plain text.
 #include "traces/import/digits.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace kvplan::traces {
 namespace {
 
-/// A text followed by something that must not count: the end of a line, or digits.
+/// A text followed by bytes that must not count: the end of a line, or digits.
 struct Padded {
   explicit Padded(std::string text, bool digits = false)
       : size(text.size()), bytes(std::move(text) + (digits ? "12345678" : "\n1234567")) {}
@@ -53,7 +53,7 @@ TEST(Digits, EveryByteAtEveryPlaceOfAClock) {
   }
 }
 
-/// Texts that are numbers or times, or nearly so.
+/// Texts that are numbers or times, or nearly.
 std::string number_like(Random& random) {
   std::string text;
   const char* const kAlphabet = random.chance(3, 4) ? "0123456789" : "0123456789.-+e:Z \"\x01\xB0";
@@ -119,7 +119,7 @@ TEST(Digits, DecimalsThatArePlain) {
   EXPECT_EQ(seconds("1799.999462", 9), 1'799'999'462'000);
   EXPECT_EQ(seconds("1700158546680", 6), 1'700'158'546'680'000'000);
   EXPECT_EQ(seconds("9223372036.8547758", 9), 9'223'372'036'854'775'800);
-  // To be read in the long way, which takes the first two and rounds the third.
+  // Needs the slow path, which takes the first two and rounds the third.
   EXPECT_EQ(seconds("1.12345678", 9), -1);
   EXPECT_EQ(seconds("1234567890123456", 0), -1);
   EXPECT_EQ(seconds("1.5", 0), -1);
@@ -129,7 +129,7 @@ TEST(Digits, DecimalsThatArePlain) {
   EXPECT_EQ(seconds("5.", 9), -1);
 }
 
-/// What a list of ids is, read digit by digit; nullopt for what is none or is not plain.
+/// A list of ids, read digit by digit; nullopt if it is not a list or not plain.
 std::optional<std::vector<std::uint64_t>> naive_ids(std::string_view text) {
   std::vector<std::uint64_t> ids;
   if (text.empty() || text.front() != '[') return std::nullopt;

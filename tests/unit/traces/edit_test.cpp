@@ -1,4 +1,4 @@
-// Traces out of traces, each against its definition in a few naive lines, and through the program.
+// Edits of traces, each compared with its definition in a few naive lines, and through the program.
 #include <gtest/gtest.h>
 #include <algorithm>
 #include <array>
@@ -20,7 +20,7 @@ using testing::Outcome;
 using testing::run_kvplan;
 using testing::TemporaryFolder;
 
-/// Rows of every kind: with and without ids, sessions, tenants and optional values, in no order of time.
+/// Rows of every kind: with and without ids, sessions, tenants and optional values, not ordered by time.
 Trace random_trace(Random& random, bool hashes, std::int64_t rows) {
   std::string text;
   for (std::int64_t i = 0; i < rows; ++i) {
@@ -66,7 +66,7 @@ T value_at(const std::vector<T>& column, std::size_t row) {
   return column.empty() ? T{-1} : column[row];
 }
 
-/// Ids and names are numbered by first appearance, and what the .kvt writer and reader make of it is the same.
+/// Checks that ids and names are numbered by first appearance, and that the .kvt writer and reader keep the trace.
 void expect_well_formed(const Trace& trace) {
   std::uint32_t next = 0;
   for (const std::uint32_t id : trace.prefix.ids) {
@@ -187,7 +187,7 @@ TEST(Edit, ScalingIsExact) {
                scaled(trace.value(), {{1, INT32_MAX}, {}, {}}).value().arrival_ns.back() < 0);
 }
 
-/// The definition: for each row, how many of its timestamp are before it in the file, and how many there are.
+/// The definition: for each row, the number of rows with its timestamp before it in the file, and in all.
 std::vector<std::int64_t> naively_spread(const std::vector<std::int64_t>& arrivals, std::int64_t over_ns,
                                          bool to_next) {
   std::vector<std::int64_t> out;
@@ -228,7 +228,7 @@ TEST(Edit, SpreadingIsItsDefinition) {
       const std::int64_t width = how.over == SpreadOver::kGiven ? how.over_ns : common;
       EXPECT_EQ(spread.value().arrival_ns,
                 naively_spread(trace.arrival_ns, width, how.over == SpreadOver::kNext));
-      // Nothing but times has changed.
+      // Only times have changed.
       Trace same = spread.value();
       same.arrival_ns = trace.arrival_ns;
       std::vector<std::int64_t> rows(trace.arrival_ns.size());
@@ -308,7 +308,7 @@ TEST(Edit, MergedTracesAreThereEachByItself) {
     ASSERT_EQ(out.size(), 70);
     EXPECT_TRUE(std::is_sorted(out.arrival_ns.begin(), out.arrival_ns.end()));
     expect_well_formed(out);
-    // What each request was, as text, from both sides; ids by the blocks that they share within their trace.
+    // Each request as text, from both sides; ids are compared by the blocks that they share within their trace.
     std::multiset<std::string> wanted, found;
     for (const Trace* from : both) {
       const std::int64_t first = *std::min_element(from->arrival_ns.begin(), from->arrival_ns.end());
@@ -335,7 +335,7 @@ TEST(Edit, MergedTracesAreThereEachByItself) {
   }
 }
 
-/// Said of the whole once, with what both have; of turns only where it was said of a part.
+/// Warnings are counted once for the whole trace; those about turns only if a part had them.
 TEST(Edit, MergedTracesCountTheirOddities) {
   const auto csv = [](const std::string& rows) {
     ImportOptions options;
@@ -350,7 +350,7 @@ TEST(Edit, MergedTracesCountTheirOddities) {
   ASSERT_EQ(said.size(), 2U);
   EXPECT_EQ(said[0], "2 of 4 requests have no output tokens; runs reject them.");
   EXPECT_EQ(said[1].substr(0, 40), "2 turns have a shorter prompt than the p");
-  Trace whole = turns;  // an importer that knows its prompts to be whole
+  Trace whole = turns;  // as from an importer that knows that prompts are complete
   whole.provenance.warnings.pop_back();
   const Trace* const mixed[]{&whole, &turns};
   EXPECT_EQ(merged(mixed).value().provenance.warnings.at(1).substr(0, 7), "1 turns");

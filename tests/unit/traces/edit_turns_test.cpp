@@ -82,7 +82,7 @@ TEST(EditWarnings, WhatIsCountedIsCountedAnew) {
   using Warnings = std::vector<std::string>;
   const Trace late_half = window_of(trace, 3'000'000'000, 7'000'000'000).value();
   EXPECT_EQ(late_half.provenance.warnings, (Warnings{"1 of 2" + no_input, "1 of 2" + no_output, marked}));
-  // Again: what is marked stays as it is.
+  // A second edit: marked warnings stay as they are.
   EXPECT_EQ(window_of(late_half, 2'000'000'000, 9'000'000'000).value().provenance.warnings,
             (Warnings{"1 of 1" + no_output, marked}));
   EXPECT_EQ(
@@ -91,12 +91,12 @@ TEST(EditWarnings, WhatIsCountedIsCountedAnew) {
   EXPECT_EQ(
       spread_out(trace, {.over = SpreadOver::kGiven, .over_ns = 10}).value().provenance.warnings,
       (Warnings{"1 of 4" + late, "1 of 4" + no_input, "1 of 4" + no_output, "1 of 4" + no_ids, marked}));
-  // Merged rows are in order; the remarks of the parts name them.
+  // Merged rows are in order; the remarks name the parts.
   const std::vector<const Trace*> both{&trace, &late_half};
   EXPECT_EQ(merged(both).value().provenance.warnings,
             (Warnings{"Trace 1: 3 tool events were left out.", "Trace 2: " + marked, "2 of 6" + no_input,
                       "2 of 6" + no_output, "1 of 6" + no_ids}));
-  // What the importer left unsaid, since the source means it so, is not said of a part either.
+  // If the importer gave no warning, because the source means it so, a part gets none either.
   trace.provenance.warnings.clear();
   EXPECT_TRUE(window_of(trace, 0, 7'000'000'000).value().provenance.warnings.empty());
   const Trace grows = import_text("t,i,o,s\n1,9,1,a\n2,8,1,a\n",

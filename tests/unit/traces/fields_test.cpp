@@ -1,4 +1,4 @@
-// Values out of text. Expected times come from `date -u -d TEXT +%s%N` or from arithmetic beside them.
+// Values read from text. Expected times come from `date -u -d TEXT +%s%N`, or from the arithmetic next to them.
 #include "traces/import/fields.h"
 
 #include <gtest/gtest.h>

@@ -41,7 +41,7 @@ TEST(Bailian, TheSameContentBehindAnotherPrefixIsAnotherBlock) {
 }
 
 TEST(Bailian, ChainsAreThoseOfWholePrefixes) {
-  // Against the definition: one id for each list of contents from the start of a prompt.
+  // Compared with the definition: one id for each list of contents from the start of a prompt.
   Random random(3, "bailian");
   std::string text;
   std::map<std::vector<std::uint64_t>, std::uint32_t> known;

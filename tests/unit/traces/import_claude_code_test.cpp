@@ -1,4 +1,4 @@
-// The importer of recorded agent sessions: namespaces, sub-agents and their clocks, what is odd, what is
+// The importer of recorded agent sessions: namespaces, sub-agents and their clocks, warnings, and what is
 // refused.
 #include <gtest/gtest.h>
 
@@ -73,7 +73,7 @@ TEST(ClaudeCode, IdsOfAGlobalScopeAreShared) {
 TEST(ClaudeCode, LargeIdsStayApartOrAreRefused) {
   const std::string largest = "18446744073709551615";
   EXPECT_EQ(imported(session("x", request("0", 8, "1," + largest))).prefix.ids, (Ids{0, 1}));
-  // One more than the largest of the first: the second session has room for ids up to 5.
+  // One more than the largest id of the first session: the second session has room for ids up to 5.
   const std::string first = session("x", request("0", 4, "18446744073709551609"));
   EXPECT_EQ(imported(first + session("y", request("0", 8, "0,5"))).prefix.ids, (Ids{0, 1, 2}));
   EXPECT_EQ(import_error(first + session("y", request("0", 8, "0,6"))),
@@ -85,7 +85,7 @@ TEST(ClaudeCode, LargeIdsStayApartOrAreRefused) {
 }
 
 TEST(ClaudeCode, SubAgentsStartTheirDurationBeforeTheMarker) {
-  // The three parallel ones of the source's trace_0010 start together.
+  // The three parallel sub-agents of the source's trace_0010 start together.
   const Trace trace =
       imported(session("x", request("447", 8, "1,2") + "," +
                                 agent("556.464", R"("duration_ms":108898,)",
@@ -118,7 +118,7 @@ TEST(ClaudeCode, TimesOfTheSessionInsideASubAgent) {
   const std::string warning =
       "1 sub-agents have times that do not restart at 0; they are read as times since the start of the "
       "session.";
-  // The marker is the end, with a duration and without one; or, in other publications, the start.
+  // The marker is the end, with and without a duration; in other publications it is the start.
   for (const std::string& marker :
        {agent("103", R"("duration_ms":40000,)", inside), agent("103", R"("duration_ms":null,)", inside),
         agent("103", "", inside), agent("63.5", R"("duration_ms":40000,)", inside), agent("63.5", "", inside),
@@ -127,7 +127,7 @@ TEST(ClaudeCode, TimesOfTheSessionInsideASubAgent) {
     EXPECT_EQ(trace.arrival_ns, (Times{63500000000, 70000000000})) << marker;
     EXPECT_EQ(trace.provenance.warnings, std::vector<std::string>{warning});
   }
-  // More than a second too early for the session's clock: it did restart.
+  // More than a second too early for the session's clock, so the clock did restart.
   EXPECT_EQ(imported(session("x", agent("105", R"("duration_ms":40000,)", inside))).arrival_ns,
             (Times{128500000000, 135000000000}));
 }
@@ -245,7 +245,7 @@ TEST(ClaudeCode, ASessionOverSeveralLines) {
 }
 
 TEST(ClaudeCode, ALongTextThatEndsInsideItsSession) {
-  // As long as a buffer of the reader: looking for the missing end moves the text.
+  // As long as a buffer of the reader: the search for the missing end moves the text.
   std::string text = "{\n\"id\": \"x\", \"models\": [], \"block_size\": 4, \"requests\": [\n";
   const std::size_t length = std::size_t{1} << 21;
   while (text.size() < length - 200) text += request("1", 8, "1,2") + ",\n";
@@ -327,7 +327,7 @@ TEST(ClaudeCode, ErrorsSayWhereAndWhatWasExpected) {
             "t:1: id: expected a name of at most 1024 bytes, found 1025");
 }
 
-/// What the table of the recorded traces says of a file, and sums of a second reader of it (Python's json and
+/// Figures of a file from the table of the recorded traces, and sums from a second reader of it (Python's json and
 /// decimal modules, sub-agents as that page describes them).
 struct Recorded {
   std::string file;
@@ -429,7 +429,7 @@ TEST(ClaudeCode, TurnsWaitForWhatIsBeforeThem) {
                "\n" + session("b", request("0", 4, "1") + "," + request("9", 4, "1")));
   EXPECT_EQ(pairs_of(trace.waits),
             (Pairs{{1, 0}, {2, 1}, {3, 2}, {4, 1}, {5, 4}, {6, 1}, {6, 3}, {6, 4}, {6, 5}, {7, 6}, {9, 8}}));
-  // The pause in which sub-agents ran is left to the times.
+  // The pause in which sub-agents ran follows from times.
   EXPECT_EQ(trace.think_ns, (Times{-1, 2'500'000'000, -1, 2'500'000'000, -1, -1, -1, 2'500'000'000, -1, -1}));
 }
 

@@ -1,5 +1,5 @@
-// The importer of Dynamo's event logs: which events are requests, wrapped or not, 64-bit hashes, what is odd,
-// what is refused.
+// The importer of Dynamo's event logs: which events are requests, wrapped or not, 64-bit hashes, warnings, and what is
+// refused.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -73,7 +73,7 @@ TEST(Dynamo, RequestsAmongOtherEvents) {
   }
 }
 
-/// A request of a session that another one began (none: empty), by its times in ms.
+/// A request of a session that another session began (empty: none did), by its times in ms.
 std::string turn(const std::string& session, const std::string& parent, int received, double total) {
   std::string total_text = std::to_string(total);
   return line(event("request_end", R"(,"agent_context":{"session_id":")" + session +
@@ -103,7 +103,7 @@ TEST(Dynamo, AnAgentWaitsForItsCallsAndItsSubAgents) {
 }
 
 TEST(Dynamo, WhatRunsSideBySideDoesNotWait) {
-  // Two calls of one session at once; a sub-agent that runs on while its parent continues; an answer without an end.
+  // Two calls of one session at once; a sub-agent that still runs while its parent continues; an answer without an end.
   const Trace trace = imported(turn("s", "", 0, 10) +      // 0
                                turn("s", "", 5, 10) +      // 1: while 0 runs
                                turn("c", "s", 16, 4) +     // 2: begun by 1, the latest that had ended
@@ -234,8 +234,8 @@ TEST(Dynamo, TheRecordedLog) {
   EXPECT_NEAR(found.prefix->infinite_hit_blocks.value(), 0.7158, 5e-5);
   EXPECT_NEAR(found.prefix->infinite_hit_tokens.value(), 0.7168, 5e-5);
   EXPECT_TRUE(read.value().prefix.last_may_be_partial);
-  // Read off the log by hand: the agent's second call starts two scouts (one of six calls, one of three) and a
-  // reviewer (of two), each call following the one before; its third call waits for all three.
+  // Read from the log by hand: the agent's second call starts two scouts (of six calls and of three) and a reviewer (of
+  // two), in which each call follows the one before; its third call waits for all three.
   EXPECT_EQ(pairs_of(read.value().waits), (Pairs{{2, 1},
                                                  {3, 2},
                                                  {4, 2},

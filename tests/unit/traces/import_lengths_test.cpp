@@ -1,4 +1,4 @@
-// Tables of arrivals and lengths of other projects: Vidur, BurstGPT, ServeGen, and lengths alone.
+// Tables of arrivals and lengths of other projects: Vidur, BurstGPT, ServeGen, and tables with lengths alone.
 #include <gtest/gtest.h>
 
 #include "tests/unit/traces/support.h"
@@ -104,7 +104,7 @@ TEST(Servegen, TheGeneratedSampleHasTheFiguresOfItsReadme) {
 }
 
 TEST(Lengths, ATableIsOfOneFormatOnly) {
-  // With arrivals it is Vidur's, without them it is lengths.
+  // With arrivals the format is Vidur's, without them it is "lengths".
   EXPECT_EQ(imported("num_decode_tokens,arrived_at,num_prefill_tokens\n1,2,3\n").provenance.format, "vidur");
   EXPECT_EQ(imported("num_decode_tokens,num_prefill_tokens\n1,3\n").provenance.format, "lengths");
 }

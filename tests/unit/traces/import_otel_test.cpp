@@ -1,4 +1,4 @@
-// OpenTelemetry spans: both containers, old and present names, what is no request, and the hand-made examples.
+// OpenTelemetry spans: both containers, old and present names, spans that are not requests, and the hand-made examples.
 #include <gtest/gtest.h>
 
 #include "tests/unit/traces/support.h"

@@ -1,4 +1,4 @@
-// Importers: the dialects that occur, detection by content, and what is said about files that cannot be read.
+// Importers: existing dialects, detection by content, and error texts of files that cannot be read.
 #include <gtest/gtest.h>
 
 #include "tests/unit/traces/import_support.h"
@@ -109,13 +109,13 @@ TEST(Mooncake, OtherNamesNullsAndUnknownFields) {
   EXPECT_EQ(trace.session_names, (std::vector<std::string>{"ab", "c"}));
   EXPECT_EQ(trace.max_tokens, (Counts{-1, -1, 64}));
   EXPECT_EQ(trace.prefix.offsets, (std::vector<std::uint64_t>{0, 1, 1, 1}));
-  // A prompt shorter than a block has nothing to share, whether its ids are missing or none.
+  // A prompt shorter than a block shares nothing, whether its ids are missing or the list is empty.
   EXPECT_EQ(
       trace.provenance.warnings,
       (std::vector<std::string>{"The partly filled last block has an id in 1 requests and no id in 1."}));
 }
 
-/// Missing ids and an empty list are the same once they are read.
+/// Missing ids and an empty list are the same after reading.
 TEST(Mooncake, FullBlocksWithoutIdsAreSaid) {
   const Trace trace = imported(
       "{\"timestamp\": 1, \"input_length\": 600, \"output_length\": 2, \"hash_ids\": []}\n"
@@ -303,7 +303,7 @@ TEST(Map, AUnitInAColumnsNameIsNotPassedOver) {
         .arrival_ns;
   };
   EXPECT_EQ(arrival("ts_s", ""), Times{1000000000});
-  EXPECT_EQ(arrival("streams", ""), Times{1000000000});  // a word that only ends so
+  EXPECT_EQ(arrival("streams", ""), Times{1000000000});  // a word that only ends like a unit
   EXPECT_EQ(arrival("ts_ms", ":ms"), Times{1000000});
   EXPECT_EQ(arrival("ts_ms", ":s"), Times{1000000000});  // an explicit unit overrides the name
 }
@@ -316,7 +316,7 @@ TEST(Map, NamesInQuotes) {
   EXPECT_EQ(trace.session_names, std::vector<std::string>{"me"});
   EXPECT_EQ(trace.provenance.options, std::vector<std::string>{"map=" + map});
   EXPECT_EQ(to_text(parse_column_map(map).value()), map);
-  // As in a JSON key with a colon that no unit follows.
+  // As in a JSON key: a colon that is not followed by a unit.
   EXPECT_EQ(imported("\"a:b\",i,o\n5,6,7\n", with_map("csv", "arrival=\"a:b\",input=i,output=o")).arrival_ns,
             Times{5000000000});
   const auto error = [](const std::string& text) {

@@ -54,7 +54,7 @@ TEST(VllmBench, RecordedLatenciesCountBeforeSums) {
 }
 
 TEST(VllmBench, WithoutStartTimesThereIsNoClock) {
-  // As SGLang writes it: an object per run and line, words that are no JSON, no start times.
+  // As SGLang writes it: an object per run and line, numbers that JSON does not have, no start times.
   const std::string run = R"({"backend": "sglang", "request_rate": Infinity, "x": [NaN, -Infinity], )" +
                           kTotals + ", " + kLengths +
                           R"(, "ttfts": [0.5, 0.5, 0], "itls": [[], [0.5], []], )" +

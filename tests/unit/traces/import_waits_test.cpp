@@ -1,4 +1,4 @@
-// Rows that wait for others: by the ids they name, by their numbers, by their session; in all formats of rows, and out
+// Rows that wait for others: by named ids, by numbers, by session; in all formats of rows, and written out
 // again.
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Bytes in and out: compression recognised by content, lines, bounded memory, outputs whole or absent.
+// Input and output of bytes: compression recognised by content, lines, bounded memory, outputs complete or absent.
 #include "traces/io/input.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ std::string zstd(std::string_view text) {
   return out;
 }
 
-/// The bytes outlive the input.
+/// The bytes must outlive the input.
 Input input_of(std::string_view bytes) {
   return Input(std::move(open_memory(bytes, "t")).value(), "t");
 }
@@ -135,7 +135,7 @@ TEST(Lines, HowMuchHasBeenConsumedIsKnownOfWhatIsNotCompressed) {
     testing::write_file(folder.file("t"), bytes);
     auto file = Input::open(folder.file("t"));
     EXPECT_TRUE(file.value()->next_line(line));
-    // A file that grows is not read by more than all of it.
+    // Of a file that grows, at most its original length is read.
     std::ofstream(folder.file("t"), std::ios::app) << text;
     while (file.value()->next_line(line)) EXPECT_LE(file.value()->share_consumed(), 1);
     return file.value()->share_consumed();
@@ -160,7 +160,7 @@ TEST(Lines, AnExtendedLineHoldsItsLineFeeds) {
   EXPECT_FALSE(input.extend_line(line));
 }
 
-/// Lines found in what is held, as long as they end there, are those that `next_line` gives, by the same numbers.
+/// Lines that end within the buffer are the lines that `next_line` gives, with the same numbers.
 TEST(Lines, TakenFromWhatIsHeld) {
   Random random(4, "held lines");
   Lines lines;
@@ -246,7 +246,7 @@ TEST(Output, AFileSystemThatRefusesLeavesNothing) {
   const auto full = std::move(create_output("/dev/full")).value();
   ASSERT_TRUE(full->write("x").ok());  // still in the buffer
   EXPECT_EQ(full->commit().error().to_string(), "/dev/full: cannot write: No space left on device");
-  // A file that may not grow past 64 KiB, as on a full disk.
+  // A file that may not grow beyond 64 KiB, like a full disk.
   rlimit old{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &old), 0);
   const rlimit small{65536, old.rlim_max};

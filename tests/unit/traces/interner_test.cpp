@@ -1,5 +1,5 @@
-// Numbers of prefix ids compared with the obvious model, a map: it makes no difference which ids are looked up by
-// position and which by hash, nor when that changes.
+// Numbers of prefix ids compared with a simple model, a map: the results do not depend on which ids are looked up by
+// position and which by hash, nor on when that changes.
 #include "traces/import/interner.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ class Model {
 
 constexpr std::uint64_t kFour = std::uint64_t{1} << 22;
 
-/// Interns `count` ids that `draw` gives, in both.
+/// Interns `count` ids from `draw`, in both.
 template <class Draw>
 void expect_alike(IdInterner& ids, Model& model, int count, Draw&& draw) {
   std::uint32_t before = IdInterner::kNoId;
@@ -68,12 +68,12 @@ TEST(Interner, IdsMoveFromHashToPositionAsTheRangeFills) {
   IdInterner ids;
   Model model;
   Random random(2, "interner");
-  // Some beyond the range that is looked up by position from the beginning: by hash.
+  // Some ids beyond the range that is looked up by position from the beginning; they are looked up by hash.
   expect_alike(ids, model, 20'000, [&](int) { return kFour + random.below(3 * kFour); });
-  // Then all of the range, one after the other, and on: positions double while half of them are taken.
+  // Then all ids of the range one after the other, and beyond it: positions double while half of them are used.
   expect_alike(ids, model, static_cast<int>(2 * kFour + 100),
                [](int i) { return static_cast<std::uint64_t>(i); });
-  // All are found again where they are now.
+  // All ids are found again at their current places.
   expect_alike(ids, model, 400'000, [&](int) { return random.below(4 * kFour); });
 }
 

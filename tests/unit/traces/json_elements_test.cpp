@@ -1,5 +1,5 @@
-// Walking JSON documents of any size: where values end, what is entered, skipped and cut out, and what is said
-// of what is no JSON.
+// Walking JSON documents of any size: where values end, what is entered, skipped and cut out, and errors for text that
+// is not JSON.
 #include "traces/import/json_elements.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 namespace kvplan::traces {
 namespace {
 
-/// Bytes in memory that come a few at a time.
+/// Bytes in memory that are delivered a few at a time.
 class Drips final : public ByteSource {
  public:
   Drips(std::string_view text, std::size_t most) : text_(text), most_(most) {}
@@ -92,7 +92,7 @@ TEST(JsonScan, EndsWhereTheCursorEndsInPiecesOfAnySize) {
   int broken = 0;
   for (int round = 0; round < 4000; ++round) {
     std::string text = random_json(random, 4);
-    if (round % 2 == 1) {  // one byte of it is another, or is gone
+    if (round % 2 == 1) {  // one byte is changed, or is missing
       const std::size_t at = random() % text.size();
       if (random() % 2 == 0) {
         text[at] = "{}[],:\"\\1a \n"[random() % 12];
@@ -126,7 +126,7 @@ TEST(JsonScan, DepthIsLimited) {
   EXPECT_EQ(by_scan(nested(257), 10), (Ended{false, 256}));
 }
 
-/// Everything of a document: entered where `enter` says so, else cut out or skipped in turn.
+/// Walks a document: values are entered if `enter` says so, otherwise cut out and skipped in turn.
 std::string walk(JsonElements& json, int depth = 0) {
   std::string out;
   const char kind = json.kind();

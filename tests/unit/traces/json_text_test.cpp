@@ -1,5 +1,5 @@
-// The end of text between quotes, compared with looking at every byte; in memory of exactly its size, so that a
-// memory checker sees a read beyond it.
+// The end of text between quotes, compared with a search byte by byte; in memory of exactly its size, so that a memory
+// checker notices a read beyond it.
 #include "traces/import/json_text.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ std::size_t plain_bytes(std::string_view text) {
   return i;
 }
 
-/// The text in memory of its own, and what the function finds there.
+/// Copies the text into separate memory, and returns what the function finds there.
 std::size_t found_in(std::string_view text) {
   const std::unique_ptr<char[]> own(new char[text.size()]);
   text.copy(own.get(), text.size());
@@ -68,7 +68,7 @@ TEST(PlainText, RandomBytes) {
   }
 }
 
-/// A string by itself: where it ends and whether it holds escapes. nullopt where it does not end.
+/// A string alone: where it ends and whether it has escapes. nullopt if it does not end.
 TEST(PlainText, StringsWithEscapesOfEveryLength) {
   for (std::size_t before = 0; before <= 40; ++before) {
     for (const char* escapes : {"", R"(\")", R"(\\)", R"(\\\")", R"(\n\u00e9)"}) {

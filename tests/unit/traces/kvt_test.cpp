@@ -1,5 +1,5 @@
-// .kvt: what is written is what is read, every damaged byte is noticed, and a reader written from the page
-// alone agrees.
+// .kvt: a written trace is read back unchanged, every damaged byte is noticed, and a reader written from the page alone
+// agrees.
 #include "traces/io/kvt.h"
 
 #include <gtest/gtest.h>
@@ -97,7 +97,7 @@ Trace random_trace(std::uint64_t seed) {
   trace.ttft_ns = optional_column<std::int64_t>(random, rows, INT64_MAX);
   trace.e2e_ns = optional_column<std::int64_t>(random, rows, 5);
   trace.think_ns = optional_column<std::int64_t>(random, rows, INT64_MAX);
-  if (random.chance(1, 2)) {  // circles too: a file may hold them
+  if (random.chance(1, 2)) {  // cycles too, which a file may contain
     for (std::uint64_t k = random.below(2 * rows); k > 0; --k) {
       trace.waits.request.push_back(static_cast<std::int32_t>(random.below(rows)));
       trace.waits.before.push_back(static_cast<std::int32_t>(random.below(rows)));
@@ -188,7 +188,7 @@ TEST(Kvt, TheDigestSeesEveryColumn) {
   expect_new([](Trace& t) { t.session_names.push_back("x"); });
   expect_new([](Trace& t) { t.tenant_names.push_back("x"); });
   expect_new([](Trace& t) { t.prefix.block_tokens += 1; });
-  // A column that states nothing is no column.
+  // A column without a stated value counts as absent.
   Trace unstated = base;
   if (unstated.max_tokens.empty()) unstated.max_tokens.assign(unstated.arrival_ns.size(), -1);
   EXPECT_EQ(digest_of(unstated), digest_of(base));
@@ -202,7 +202,7 @@ TEST(Kvt, AColumnThatComesLaterLeavesDigestsOfTracesWithoutIt) {
   lanes.resize(kFirstLanes + 2, 0);
   EXPECT_EQ(mixed(lanes), before);
   std::set<std::uint64_t> digests{before};
-  for (std::size_t i = 0; i < lanes.size(); ++i) {  // what is stated counts, and where
+  for (std::size_t i = 0; i < lanes.size(); ++i) {  // both the stated values and their positions count
     std::vector<std::uint64_t> other = lanes;
     other[i] = 1000;
     EXPECT_TRUE(digests.insert(mixed(other)).second) << i;
@@ -238,7 +238,7 @@ TEST(Kvt, EveryTruncationAndEveryAdditionIsNoticed) {
             "t: byte " + std::to_string(good.size() - 16) + ": bytes after the end mark");
 }
 
-// ---- files that no writer of ours makes: right checksums around wrong content ----
+// ---- files that kvplan's writers do not make: right checksums around wrong content ----
 
 struct Parts {
   v1::TraceHeader header;
@@ -246,7 +246,7 @@ struct Parts {
   v1::TraceIndex index;
 };
 
-/// One request with two prefix ids; the digest is left to the caller.
+/// One request with two prefix ids; the caller sets the digest.
 Parts small_parts() {
   Parts parts;
   parts.header.set_version(1);
@@ -264,7 +264,7 @@ Parts small_parts() {
   return parts;
 }
 
-/// `chunk`: bytes that replace it.
+/// `chunk`: bytes that replace the chunk.
 std::string assembled(Parts parts, const std::string& between = "",
                       const std::optional<std::string>& chunk = std::nullopt) {
   std::string out(kvt::kMagic);
@@ -278,7 +278,7 @@ std::string assembled(Parts parts, const std::string& between = "",
   return out + std::string(kvt::kEndMagic);
 }
 
-/// The reader's message after the position, which is a byte offset.
+/// The reader's message, without the position, which is a byte offset.
 std::string complaint(const Parts& parts, const std::optional<std::string>& chunk = std::nullopt) {
   const std::string error = error_of(assembled(parts, "", chunk));
   const std::size_t place = error.find(": ", 3);
@@ -292,7 +292,7 @@ std::string complaint_after(Change change) {
   return complaint(parts);
 }
 
-/// The forms of a column that Protobuf allows: the digest shows what was read, and is the only complaint.
+/// The forms of a column that Protobuf allows: the digest shows what was read, and is the only error.
 TEST(KvtContent, ColumnsInPiecesAndAsSingleNumbers) {
   Parts parts = small_parts();
   v1::TraceChunk second;
@@ -321,7 +321,7 @@ TEST(KvtContent, ColumnsInPiecesAndAsSingleNumbers) {
   EXPECT_EQ(complaint(parts, ids.SerializeAsString() + single), expected);
   const std::string no_chunk = "expected a TraceChunk message";
   EXPECT_EQ(complaint(parts, pieces + ids.SerializeAsString() + ids.SerializeAsString()), no_chunk);
-  // Each column cut off inside of its last number, which the size beside it hides.
+  // Each column cut off inside its last number; the size before it is changed accordingly.
   for (const char key : {'\x0A', '\x12', '\x1A', '\x22', '\x2A'}) {
     std::string chunk = parts.chunk.SerializeAsString();
     const std::size_t at = chunk.find(key);
@@ -332,7 +332,7 @@ TEST(KvtContent, ColumnsInPiecesAndAsSingleNumbers) {
 }
 
 TEST(KvtContent, WrongCountsAndRangesAreNamed) {
-  EXPECT_EQ(complaint(small_parts()).substr(0, 6), "digest");  // all else is right
+  EXPECT_EQ(complaint(small_parts()).substr(0, 6), "digest");  // everything else is right
   EXPECT_EQ(complaint_after([](Parts& p) { p.header.set_version(2); }),
             "version: expected 1, found 2: written by a later version of kvplan");
   EXPECT_EQ(complaint_after([](Parts& p) { p.header.set_version(0); }), "version: expected 1, found 0");
@@ -350,7 +350,7 @@ TEST(KvtContent, WrongCountsAndRangesAreNamed) {
             "hash_id_step: expected an id from 0 to 1, found 2");
   EXPECT_EQ(complaint_after([](Parts& p) { p.chunk.set_hash_id_step(1, -1); }),
             "hash_id_step: expected an id from 0 to 1, found -1");
-  // The first wrong one is named; what follows it changes nothing.
+  // The first wrong value is named; later ones make no difference.
   EXPECT_EQ(complaint_after([](Parts& p) {
               p.chunk.set_input_tokens(0, 64);
               p.chunk.set_hash_count(0, 4);

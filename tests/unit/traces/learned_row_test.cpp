@@ -1,4 +1,4 @@
-// Rows that look like a learned one, beside comparing them byte by byte.
+// Rows that look like a learned row, compared with a comparison byte by byte.
 #include "traces/import/learned_row.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ struct Shape {
   LearnedRow learned;
 };
 
-/// Takes digits; what it took, with the names that it was given.
+/// Takes digits; has the values that it took, with their names.
 struct Taken {
   std::string values;
   const char* operator()(int name, const char* at, const char* end) {
@@ -39,7 +39,7 @@ struct Taken {
   }
 };
 
-/// How many bytes of a text are read if something follows; 0: not like the learned one.
+/// How many bytes of a text are read if bytes follow; 0: not like the learned row.
 std::size_t read(const LearnedRow& learned, std::string_view text, std::string& values,
                  const std::string& behind = "5,6\n7890123") {
   const std::string held = std::string(text) + behind;
@@ -98,7 +98,7 @@ TEST(LearnedRow, EveryTextLengthWithEveryByteChangedAndCutAnywhere) {
   }
 }
 
-/// Byte by byte.
+/// The same comparison, byte by byte.
 std::optional<std::string> naive(const Shape& shape, std::string_view row, std::size_t& bytes) {
   std::size_t at = 0;
   std::string values;

@@ -1,4 +1,4 @@
-// A packed column taken out of a message beside Protobuf, which reads the whole.
+// A packed column taken out of a message, compared with Protobuf, which reads the whole message.
 #include "traces/io/packed_column.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ v1::TraceChunk random_chunk(Random& random, std::uint64_t most_ids) {
   return chunk;
 }
 
-/// nullopt where the column is broken.
+/// nullopt if the column is broken.
 std::optional<std::vector<std::int64_t>> steps_of(std::string_view column) {
   std::vector<std::int64_t> steps;
   if (!kvt::each_sint64(column, [&](std::int64_t step) { steps.push_back(step); })) return std::nullopt;
@@ -58,7 +58,7 @@ TEST(PackedColumn, IsWhatProtobufReads) {
   }
 }
 
-/// Numbers of all sizes next to each other, at every position of the eight bytes that are read together; cut
+/// Numbers of all sizes next to each other, at every position within the eight bytes that are read together; cut off
 /// anywhere.
 TEST(PackedColumn, NumbersOfAllSizesAsReadOneByOne) {
   Random random(5, "packed");
@@ -88,7 +88,7 @@ TEST(PackedColumn, NumbersOfAllSizesAsReadOneByOne) {
   }
 }
 
-/// Runs of ones of all lengths, at all positions, between jumps of all sizes; right ids and wrong ones.
+/// Runs of ones of all lengths, at all positions, between steps of all sizes; right ids and wrong ones.
 TEST(PackedColumn, IdsAreTheRunningSumOfTheirSteps) {
   Random random(3, "packed");
   int dense = 0;
@@ -124,7 +124,7 @@ TEST(PackedColumn, IdsAreTheRunningSumOfTheirSteps) {
     ASSERT_EQ(found.distinct, distinct);
     ++dense;
     if (expected.empty()) continue;
-    // Room for one fewer, and a last byte that is missing.
+    // Room for one number fewer, and a column without its last byte.
     std::vector<std::uint32_t> fewer(ids.size() - 1);
     EXPECT_FALSE(kvt::decode_ids(column.varints, known, fewer.data(), fewer.size()).whole);
     const kvt::DecodedIds cut =
@@ -147,7 +147,7 @@ TEST(PackedColumn, WhatIsNoMessageIsRefused) {
   };
   EXPECT_FALSE(refused(good));
   EXPECT_TRUE(column.taken);
-  // Cut anywhere but between two fields.
+  // Cut off anywhere except between two fields.
   int fields = 0;
   for (std::size_t size = 0; size < good.size(); ++size) fields += refused(good.substr(0, size)) ? 0 : 1;
   EXPECT_EQ(fields, 2);                                    // nothing, and the first field
@@ -155,7 +155,7 @@ TEST(PackedColumn, WhatIsNoMessageIsRefused) {
   EXPECT_TRUE(refused("\x2A" + std::string(12, '\xFF')));  // a size without an end
   EXPECT_FALSE(refused(std::string("\x2A\x00\x80\x01\x05", 5)));
   EXPECT_TRUE(column.taken);
-  // In pieces, or as single numbers: left to Protobuf, all of it.
+  // In several parts, or as single numbers: Protobuf reads all of it.
   for (const std::string& message :
        {good + good, std::string("\x28\x02"), good + "\x28\x02", "\x28\x02" + good, good + good + good}) {
     EXPECT_FALSE(refused(message));
@@ -170,7 +170,7 @@ TEST(PackedColumn, WhatIsNoMessageIsRefused) {
   EXPECT_FALSE(whole("\x01\x80"));
 }
 
-/// Hostile bytes: Protobuf may be more patient (a column in several parts), never less.
+/// Hostile bytes: Protobuf may accept more (a column in several parts), but never less.
 TEST(PackedColumn, TakesNothingThatProtobufRefuses) {
   Random random(2, "packed");
   int taken = 0;

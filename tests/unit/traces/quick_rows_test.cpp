@@ -1,7 +1,7 @@
-// The quick ways of the tables (values read where they stand, rows that look like the row before) beside the long
-// ones, on random and hostile rows: they take and refuse the same rows, with the same values and the same error.
-//   CSV: a row of quoted fields is split first and has no quick way, so the same table is written both ways.
-//   JSON lines: a table that reads other keys as well gives up its quick way.
+// The fast paths of the tables (values read in place, rows that look like the row before) compared with the slow paths,
+// on random and hostile rows: both accept and refuse the same rows, with the same values and the same error.
+//   CSV: a row of quoted fields is split first and has no fast path, so the same table is written in both forms.
+//   JSON lines: a table that reads other keys too gives up its fast path.
 #include <gtest/gtest.h>
 
 #include "simulator/base/random.h"
@@ -25,7 +25,7 @@ std::string pick(Random& random, std::initializer_list<const char*> list) {
   return std::data(list)[random.below(list.size())];
 }
 
-/// A text for a number: plain, or anything else. `hostile`: one in `hostile` is not plain.
+/// A text for a number: plain, or anything else. `hostile`: one of this many is not plain.
 std::string count_text(Random& random, std::uint64_t hostile) {
   if (!random.chance(1, hostile))
     return std::to_string(random.below(random.chance(1, 9) ? 2'000'000'000 : 20'000));
@@ -65,7 +65,7 @@ std::string date_text(Random& random, std::uint64_t hostile) {
   }
 }
 
-/// A table and how it is read.
+/// A table, and the options with which it is read.
 struct Table {
   std::string map;
   std::string plain;
@@ -82,7 +82,7 @@ Table random_csv(std::uint64_t seed) {
   table.map = "arrival=a:" + unit + ",input=i,output=o,session=n,max_tokens=m,e2e=e:s";
   table.plain = table.quoted = "o,a,skipped,i,m,n,e\n";
   for (std::uint64_t rows = 1 + random.below(200); rows > 0; --rows) {
-    // A row with too many or too few fields has no other fault: of two faults each way may name its first.
+    // A row with too many or too few fields has no other fault: of two faults, each path may report another first.
     const bool wrong_size = random.chance(1, 4 * most);
     const std::uint64_t hostile = wrong_size ? UINT64_MAX : most;
     std::vector<std::string> fields{count_text(random, hostile),
@@ -148,7 +148,7 @@ Result<Trace> read_json(const std::string& text, bool with_ids, JsonTable::Other
   return collect(table);
 }
 
-/// A value that nothing reads.
+/// A value that no column reads.
 std::string other_text(Random& random, std::uint64_t hostile) {
   if (random.chance(1, 4 * hostile))
     return pick(random,
@@ -220,8 +220,8 @@ std::string written(Random& random, std::int64_t value) {
   return random.chance(1, 20) ? text + ".0" : random.chance(1, 20) ? '"' + text + '"' : text;
 }
 
-/// Rows of known values, written in every way that JSON allows on one line: read back as what they are. Long enough for
-/// the buffer to be filled many times.
+/// Rows of known values, written in every form that JSON allows on one line, are read back with these values. They are
+/// long enough for the buffer to be filled many times.
 TEST(QuickRows, JsonLinesAreReadBackAsWhatWasWritten) {
   for (std::uint64_t seed = 0; seed < static_cast<std::uint64_t>(test::random_cases(60)); ++seed) {
     Random random(seed, "written json");

@@ -115,8 +115,8 @@ TEST(TraceStatistics, GeneratedTableThroughAMap) {
 }
 
 TEST(TraceStatistics, CountedByHand) {
-  // Blocks of 10. Request 1 hits both its blocks though only 15 tokens long; request 2 hits one; request 3
-  // none, since a block that was seen does not count after one that was not.
+  // Blocks of 10. Request 1 hits both of its blocks, although it has only 15 tokens; request 2 hits one; request 3 hits
+  // none, since a known block after an unknown one does not count.
   const Result<Trace> trace = testing::import_text(
       "{\"timestamp\":0,\"input_length\":15,\"output_length\":1,\"hash_ids\":[7,8]}\n"
       "{\"timestamp\":4000,\"input_length\":15,\"output_length\":2,\"hash_ids\":[7,8]}\n"

@@ -1,4 +1,4 @@
-// `kvplan trace synth` as a user meets it.
+// `kvplan trace synth` from the user's side.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -95,13 +95,13 @@ TEST(SynthCommand, MoreIdsThanThereCanBeAreRefusedBeforeTheyAreMade) {
         "trace synth --arrivals poisson:rate_per_s=1000 --prefixes groups:tokens=10 --block 1 " + flags +
         " -o " + folder.file("a.kvt"));
   };
-  // 2^31 - 1 requests would take minutes to make.
+  // 2^31 - 1 requests would take minutes to generate.
   const std::string refusal = "kvplan: --block: more than 4294967295 distinct prefix ids\n";
   EXPECT_EQ(made("--requests 2147483647 --lengths fixed:input=3,output=1").err, refusal);
   EXPECT_EQ(made("--requests 2147483647 --lengths uniform:input_min=3,input_max=9,output_max=1").err,
             refusal);
   EXPECT_EQ(folder.listing(), "");
-  // What is included in the prompt is shared: 2 of the 12 tokens are its own.
+  // The shared beginning is part of the prompt: only 2 of the 12 tokens are the prompt's own.
   const auto included = [&](std::int64_t tokens) {
     const Result<std::unique_ptr<TraceStream>> stream =
         make_synth({.arrivals = "poisson:rate_per_s=1000",
@@ -117,8 +117,8 @@ TEST(SynthCommand, MoreIdsThanThereCanBeAreRefusedBeforeTheyAreMade) {
 
 TEST(SynthCommand, AnyNumberOfRequestsTakesTheSameMemory) {
   const TemporaryFolder folder;
-  // 4 M requests, 96 MB of columns and ids, in 96 MiB of address space, the program included. Where that cannot be
-  // limited there is nothing to see in millions.
+  // 4 M requests, 96 MB of columns and ids, in 96 MiB of address space, including the program. If the address space
+  // cannot be limited, millions of requests would show nothing.
   const bool limited = KVPLAN_SHADOW_MEMORY == 0;
   const Outcome made = run_kvplan(
       "trace synth --arrivals gamma:rate_per_s=900,cv=1.5 --lengths lognormal:input_mean=300,output_mean=30 "

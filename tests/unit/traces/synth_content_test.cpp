@@ -1,4 +1,4 @@
-// What made-up prompts share, beside a model that writes every token out.
+// What synthetic prompts share, compared with a model that writes out every token.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 using testing::synth;
 using testing::synth_error;
 
-/// Numbers by first appearance of everything up to the end of each full block.
+/// Numbers, by first appearance, for the tokens up to the end of each full block.
 class NaiveIds {
  public:
   std::vector<std::uint32_t> of(const std::vector<std::int64_t>& prompt, std::int64_t block) {
@@ -36,7 +36,7 @@ class NaiveIds {
   std::map<std::vector<std::int64_t>, std::uint32_t> numbers_;
 };
 
-/// The tokens of each prompt, from what the trace says of sessions, groups and lengths; checks the lengths on the way.
+/// The tokens of each prompt, from the trace's sessions, groups and lengths; checks the lengths on the way.
 class NaivePrompts {
  public:
   NaivePrompts(const Trace& trace, std::int64_t shared_tokens)
@@ -156,8 +156,8 @@ TEST(SynthContent, TurnsHitTheWholeHistory) {
                              .turns = "sessions:turns=3,count=fixed,think_s=0,token_s=0.5",
                              .requests = 9,
                              .block_tokens = 8});
-  // Turns are 6 s apart: sessions begin at 0, 1, 2, ... and the first continues at 6 and 12, before those that begin
-  // then.
+  // Turns are 6 s apart: sessions begin at 0, 1, 2, ..., and the first one continues at 6 and 12, before the sessions
+  // that begin then.
   EXPECT_EQ(trace.arrival_ns,
             (std::vector<std::int64_t>{0, 1'000'000'000, 2'000'000'000, 3'000'000'000, 4'000'000'000,
                                        5'000'000'000, 6'000'000'000, 6'000'000'000, 7'000'000'000}));
@@ -173,8 +173,8 @@ TEST(SynthContent, TurnsHitTheWholeHistory) {
   ASSERT_NO_FATAL_FAILURE(expect_naive_ids(trace, 8, 0));
 }
 
-/// Over several pieces: every turn but the first of its session waits for the one before, and comes so much later as
-/// that answer takes and the pause says.
+/// Over several pieces: every turn except the first of its session waits for the one before, and comes later by the
+/// duration of that answer and by the pause.
 TEST(SynthContent, LaterTurnsWaitForTheOneBefore) {
   const Trace trace = synth({.arrivals = "poisson:rate_per_s=100",
                              .lengths = "uniform:input_max=20,output_max=50",
@@ -203,7 +203,7 @@ TEST(SynthContent, LaterTurnsWaitForTheOneBefore) {
   }
   EXPECT_EQ(wait, trace.waits.size());
   EXPECT_GT(wait, 100'000U);
-  // The trace ends before the longest of them are over.
+  // The trace ends before the longest pauses are over.
   EXPECT_NEAR(pauses_s / static_cast<double>(wait), 10, 0.5);
   EXPECT_EQ(turns_of(trace.waits, trace.size()).value().present(), true);
 }

@@ -1,5 +1,5 @@
-// Draws of synthetic traces: their functions compared with <cmath>, their distributions with exact ones (moments, and
-// the Kolmogorov-Smirnov distance), always with the same seeds.
+// Draws of synthetic traces: the functions compared with <cmath>, the distributions with exact ones (moments, and the
+// Kolmogorov-Smirnov distance), always with the same seeds.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -75,8 +75,8 @@ TEST(SynthDraws, LogarithmAndExponentialAreThoseOfTheLibraryToAFewUnits) {
 }
 
 TEST(SynthDraws, TheSameBitsOnEveryMachine) {
-  // Only operations that IEEE 754 fixes: these bits are part of what a seed guarantees. A port to Python gives them
-  // too.
+  // Only operations that IEEE 754 fixes: these bits are part of what a seed guarantees. A port to Python gives the same
+  // bits.
   Random random(7, "bits");
   EXPECT_EQ(natural_log(10), 0x1.26bb1bbb55516p+1);
   EXPECT_EQ(exponential(1), 0x1.5bf0a8b14576ap+1);

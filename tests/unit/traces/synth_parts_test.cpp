@@ -1,4 +1,4 @@
-// Arrivals and lengths of made-up traces, each member beside its definition.
+// Arrivals and lengths of synthetic traces, each member compared with its definition.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -52,7 +52,7 @@ TEST(SynthArrivals, GammaGapsHaveTheirRateAndVariation) {
     SCOPED_TRACE(cv);
     const Trace trace = arrivals("gamma:rate_per_s=20,cv=" + std::to_string(cv), 200'000);
     const double shape = 1 / (cv * cv);
-    // Gaps of whole nanoseconds: from a microsecond on, that moves the distance by nothing.
+    // Gaps are whole nanoseconds; if they are a microsecond or more, rounding does not change the distance.
     EXPECT_LT(ks_distance(
                   gaps_s(trace), [&](double x) { return gamma_cdf(shape, x * 20 * shape); }, 1e-6),
               kKsBound);
@@ -155,7 +155,7 @@ TEST(SynthLengths, LognormalHasThePublishedMeanAndMedianOrVariation) {
   EXPECT_NEAR(static_cast<double>(found.input.p50.value()), 1020, 8);
   EXPECT_NEAR(found.output.mean.value(), 211.1, 4);
   EXPECT_NEAR(static_cast<double>(found.output.p50.value()), 129, 2);
-  // Whole tokens: the distance is seen at each of them, so that it is compared just before and after each step.
+  // Lengths are whole tokens, so the distance is compared just before and after each step.
   const double deviation = std::sqrt(2 * std::log(211.1 / 129));
   std::vector<double> sorted = as_doubles(trace.output_tokens);
   std::sort(sorted.begin(), sorted.end());
@@ -306,7 +306,7 @@ TEST(Synth, HostileNumbersAreOneLine) {
     no({.arrivals = kSteady, .prefixes = "groups:tokens=5,groups=" + n});
     no({.arrivals = kSteady, .turns = "sessions:turns=" + n});
     no({.arrivals = kSteady, .turns = "sessions:turns=5,context=" + n});
-    if (n != "0" && n != "1e-300") {  // no pause at all
+    if (n != "0" && n != "1e-300") {  // otherwise there are no pauses
       no({.arrivals = kSteady, .turns = "sessions:turns=5,think_s=" + n});
       no({.arrivals = kSteady, .prefixes = "groups:tokens=5,zipf=" + n});
     }
@@ -316,7 +316,7 @@ TEST(Synth, HostileNumbersAreOneLine) {
   no({.arrivals = kSteady, .requests = INT64_MAX});
   no({.arrivals = kSteady, .requests = -1});
   no({.arrivals = kSteady, .duration_ns = -1});
-  no({.arrivals = kSteady, .duration_ns = 1});  // nothing arrives in a nanosecond
+  no({.arrivals = kSteady, .duration_ns = 1});  // no request arrives in a nanosecond
   EXPECT_EQ(synth_error({.arrivals = "poisson:rate_per_s=5", .lengths = kShort}),
             "--requests: expected a number of requests or a --duration: these arrivals never end");
   EXPECT_EQ(synth_error({.arrivals = "poisson:rate_per_s=5", .requests = 1}),

@@ -1,5 +1,5 @@
-// ServeGen's client pools: how they are read, and what is made of them beside the figures published with the
-// recorded one (traces/README.md of the shared data).
+// ServeGen's client pools: reading them, and traces generated from them, compared with the figures published with the
+// recorded pool (traces/README.md of the shared data).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -49,7 +49,7 @@ TEST(SynthServegen, TheRecordedPoolHasItsPublishedFigures) {
   EXPECT_EQ(std::max_element(active.begin(), active.end(), by_value)->second, 31);
 }
 
-/// What the pool itself says of the requests between two times of its day.
+/// What the pool itself says about the requests between two times of its day.
 struct Expected {
   double requests{0};
   double input{0}, output{0};  ///< sums
@@ -104,7 +104,7 @@ TEST(SynthServegen, ClientsHaveTheirRatesAndLengths) {
               5 * std::sqrt(input_square / 36'999 - mean.input * mean.input) / 192.3);
   EXPECT_NEAR(whole.output, mean.output,
               5 * std::sqrt(output_square / 36'999 - mean.output * mean.output) / 192.3);
-  // The sample of the shared data: other draws of the same distributions.
+  // The sample in the shared data: other draws from the same distributions.
   const Statistics statistics = compute_statistics(trace);
   EXPECT_NEAR(statistics.rate_per_s.value(), 20.555, 0.005);
   EXPECT_NEAR(statistics.interarrival_cv.value(), 1.315, 0.03);

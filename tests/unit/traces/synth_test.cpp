@@ -1,4 +1,4 @@
-// The made-up workload: repeatable, as promised in its header, and the bundled sample is it.
+// The synthetic workload: repeatable, as its header says, and equal to the bundled sample.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -62,7 +62,7 @@ TEST(Synth, TurnsSendTheWholeHistoryAgain) {
     const auto [before, fresh] = last.try_emplace(trace.session[i], i);
     if (fresh) continue;
     const std::size_t j = std::exchange(before->second, i);
-    // The new prompt holds the old one, its answer and a question; all full blocks of the old prompt come
+    // The new prompt contains the old one, its answer and a question; all full blocks of the old prompt occur
     // again.
     ASSERT_GT(trace.input_tokens[i], trace.input_tokens[j] + trace.output_tokens[j]);
     const auto full = static_cast<std::uint64_t>(trace.input_tokens[j] / 16);

@@ -63,7 +63,7 @@ TEST(Turns, ACircleNamesItsRequests) {
   EXPECT_NE(many.error().message.find("99992 more before 0"), std::string::npos) << many.error().message;
 }
 
-/// Groups, chains and circles against walking the pairs until nothing changes.
+/// Groups, chains and cycles, compared with walking the pairs until nothing changes.
 TEST(Turns, EqualsTheNaiveDefinition) {
   std::int64_t circles = 0;
   std::int64_t chains = 0;
@@ -77,7 +77,7 @@ TEST(Turns, EqualsTheNaiveDefinition) {
       pairs.emplace_back(random.chance(9, 10) ? std::max(a, b) : a,
                          random.chance(9, 10) ? std::min(a, b) : b);
     }
-    // A chain longer than the number of requests never ends.
+    // A chain longer than the number of requests is a cycle.
     std::vector<std::int64_t> chain(static_cast<std::size_t>(n), 1);
     std::vector<std::int32_t> group(static_cast<std::size_t>(n));
     for (std::size_t r = 0; r < group.size(); ++r) group[r] = static_cast<std::int32_t>(r);
@@ -146,7 +146,7 @@ TEST(SessionWaits, StatedOnesStay) {
   EXPECT_EQ(session_waits(trace, 3).before, expected.before);
 }
 
-/// Ten thousand requests at once, then the same number again: not a hundred million pairs.
+/// Ten thousand requests at once, then the same number again: this must not give a hundred million pairs.
 TEST(SessionWaits, ManySideBySideStayFew) {
   std::vector<std::array<std::int64_t, 3>> rows;
   for (std::int64_t i = 0; i < 10'000; ++i) rows.push_back({0, i, 20'000});

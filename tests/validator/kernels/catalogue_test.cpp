@@ -1,4 +1,4 @@
-// Every kernel of the catalogue on the host: each case that it names is right; each that is changed is noticed.
+// Every kernel of the catalogue on the host: each of its cases is right, and each changed result is noticed.
 #include "validator/kernels/catalogue.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ TEST_P(OfCatalogue, HostIsRight) {
   }
 }
 
-/// Results that were never written are poison, and a byte that is wrong is found.
+/// Results that were never written are poison, and a wrong byte is found.
 TEST_P(OfCatalogue, WhatIsWrongIsNoticed) {
   const auto machine = make_host_machine(1);
   const Kernel& kernel = *find_kernel(GetParam()).value();
@@ -36,7 +36,7 @@ TEST_P(OfCatalogue, WhatIsWrongIsNoticed) {
     auto memory = MemoryOfCase::take(*machine, *problem.value(), 1);
     ASSERT_TRUE(memory.ok());
     auto results = memory.value().results().value();
-    const bool writes = problem.value()->roofline().bytes > 4 * 1024;  // of some cases nothing is kept
+    const bool writes = problem.value()->roofline().bytes > 4 * 1024;  // some cases keep nothing
     EXPECT_FALSE(writes && problem.value()->compare(results).good) << "unwritten: " << describe(of);
     ASSERT_TRUE(machine->run(problem.value()->launches(memory.value().addresses(0))).ok());
     results = memory.value().results().value();
@@ -63,7 +63,7 @@ TEST_P(OfCatalogue, GridsAreOfShapesThatItCanDo) {
       EXPECT_TRUE(!cases.empty() || set == CaseSet::kFine);
       for (const Case& of : cases) {
         EXPECT_EQ(of.kernel, GetParam());
-        if (device) continue;  // some of them are large to make
+        if (device) continue;  // some cases take long to create
         EXPECT_TRUE(kernel.make(of, Purpose::kTime, facts).ok()) << describe(of);
       }
     }

@@ -1,4 +1,4 @@
-// Decode attention on the host against its reference; what must be noticed when it is wrong; how work is cut.
+// Decode attention on the host compared with its reference; errors that must be noticed; how work is divided.
 #include "validator/kernels/decode_attention.h"
 
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ TEST(DecodeAttention, ResultsDoNotDependOnThreads) {
   }
 }
 
-/// One stored byte that is read is changed: the comparison must see it. One that is not read must not matter.
+/// A change of a stored byte that is read must be noticed by the comparison; a change of any other must have no effect.
 TEST(DecodeAttention, WhatIsReadCountsAndNothingElse) {
   Case of{.stored = Stored::kFp16, .query_heads = 4, .kv_heads = 2};
   of.lengths = {40, 3};
@@ -133,8 +133,8 @@ TEST(OrderStatistics, IntervalOfTheMedian) {
   EXPECT_EQ(s.median, 50.5);
   EXPECT_EQ(s.p10, 10);
   EXPECT_EQ(s.p90, 90);
-  EXPECT_EQ(s.low, 40);   // 50 - 9.8, down
-  EXPECT_EQ(s.high, 61);  // 50 + 9.8, up, and one
+  EXPECT_EQ(s.low, 40);   // 50 - 9.8, rounded down
+  EXPECT_EQ(s.high, 61);  // 50 + 9.8, rounded up, plus one
   const OrderStatistics one = order_statistics({3});
   EXPECT_EQ(one.low, 3);
   EXPECT_EQ(one.high, 3);

@@ -1,4 +1,4 @@
-// What goes wrong on devices, at every call: each is said, and nothing is left.
+// Faults of devices at every call: each is reported, and no memory remains allocated.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -94,19 +94,19 @@ TEST(Faults, StagesSayWhatWentWrongAndLeaveWhatIsDone) {
   EXPECT_TRUE(std::filesystem::exists(folder / "sanitize.json"));
   EXPECT_TRUE(std::filesystem::exists(folder / "memory.json"));
   EXPECT_EQ(all.live, 0);
-  // Done again: both are skipped, and the machine is not asked.
+  // A second run: both stages are skipped, and the machine is not used.
   MachineWatch none;
   ASSERT_TRUE(run_stages(*make_fake_machine({}, none), options, say).ok());
   EXPECT_EQ(none.allocations, 0);
   EXPECT_EQ(said.back(), "memory: done before");
-  // Lost in the middle of the first: no file of it.
+  // The device is lost in the middle of the first stage: the stage has no file.
   std::filesystem::remove(folder / "sanitize.json");
   std::filesystem::remove(folder / "memory.json");
   MachineWatch lost;
   EXPECT_FALSE(run_stages(*make_fake_machine({.lost_at = all.calls / 2}, lost), options, say).ok());
   EXPECT_FALSE(std::filesystem::exists(folder / "sanitize.json"));
   EXPECT_EQ(lost.live, 0);
-  // Out of memory in the second: the first stays, and the next run goes on.
+  // Out of memory in the second stage: the first file stays, and the next run continues.
   MachineWatch full;
   EXPECT_FALSE(
       run_stages(*make_fake_machine({.no_memory_at = all.allocations - 3}, full), options, say).ok());

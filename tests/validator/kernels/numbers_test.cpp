@@ -1,4 +1,4 @@
-// Stored numbers against what the standard library and their definitions say.
+// Stored numbers compared with the standard library and with their definitions.
 #include "validator/kernels/numbers.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ TEST(Numbers, Fp16IsItsDefinition) {
   }
 }
 
-/// Halfway between two neighbours goes to the even one, anything else to the nearer.
+/// A number halfway between two neighbours is rounded to the even one, any other to the nearer one.
 template <class Value, class Bits>
 void expect_nearest(std::uint32_t last, Value value, Bits bits_of_float) {
   for (std::uint32_t bits = 0; bits < last; ++bits) {

@@ -6,7 +6,7 @@
 namespace kvplan::validator {
 namespace {
 
-/// Time that is linear in tokens is predicted exactly, and grid points come back as they were measured.
+/// Time that is linear in tokens is predicted exactly, and grid points keep their measured times.
 TEST(Prediction, LinearInTokens) {
   Grid grid;
   const auto time = [](double batch, double length) { return 12'000 + 3.5 * batch * length; };
