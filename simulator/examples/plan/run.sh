@@ -19,5 +19,5 @@ for cache in true false; do
   "$kvplan" plan "$sessions" --model gpt-oss-120b --set engine.prefix_cache=$cache --devices "$devices" \
     --prices simulator/examples/prices.json --target 'ttft.p95<=3s' --target 'tpot.p95<=30ms' \
     --may 'router=round-robin;session-affine' --resamples 20 --threads 2 \
-    > "$folder/expected/claude_code_cache_$cache.txt"
+    > "$folder/expected/claude_code_cache_$cache.txt" 2>&1 || [ $? = 2 ]  # 2: nothing meets the targets
 done
