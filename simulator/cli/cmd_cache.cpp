@@ -206,9 +206,10 @@ void add_cache(Command& app, Outcome& outcome) {
   command->add_flag("--ignore-eos", sglang.ignore_eos,
                     "Without a prefix cache, admit a request only if memory suffices until every running "
                     "request has generated all that it may (sglang)");
-  add_number(*command, "--conservativeness", sglang.conservativeness, {0, 1000},
-             "Initial ratio of new tokens that are reserved for running requests, as a factor "
-             "(schedule_conservativeness, sglang)");
+  add_number(
+      *command, "--conservativeness", sglang.conservativeness, {0, 1000},
+      "Factor on the initial new-token ratio (0.7): the share of the tokens that running requests may still "
+      "generate which admission reserves (schedule_conservativeness, sglang)");
   add("--decay-steps", sglang.decay_steps, {1, kMostWindow},
       "Decode steps in which the new-token ratio falls to its minimum (sglang)");
   add("--clip", sglang.clip_tokens, {1, kMostWindow},

@@ -207,8 +207,8 @@ class PagedAllocator final : public core::Allocator, public core::Contents, publ
     pool_.remember(holder, r, logical, block, [&] { return whole_table(r); });
   }
 
-  /// From the first drop on, cached blocks may outlive their prefix. Before that, a request frees its table
-  /// from the end, so a block comes to the front of the queue before all blocks that its content follows.
+  /// Starts counting cached blocks that no lookup reaches; called when a request first drops tokens. Before that there
+  /// are none: a request frees its table from the end, so a block is reused before the blocks of its prefix.
   void follow_prefixes() {
     if (pool_.prefix_cache()) pool_.follow_prefixes(workload_, names_);
   }

@@ -168,7 +168,9 @@ class WorkloadAware {
 
 constexpr std::array<Param, 2> kParams{{
     {.name = "window",
-     .help = "Number of latest reuse times per category, and of latest lifetimes, that estimates use",
+     .help =
+         "Number of the latest reuse times of each category, and of the latest lifetimes (from last use to "
+         "eviction), that estimates average",
      .kind = ParamKind::kInteger,
      .fallback = "1000",
      .low = 1,

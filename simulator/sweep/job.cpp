@@ -125,8 +125,8 @@ std::string slurm_script(const Job& job) {
          "#SBATCH --signal=B:TERM@120\n"
          "# Submit it from where the sweep was written; time, memory and partition are options of sbatch. A "
          "task that\n"
-         "# was stopped goes on when it is requeued, or when this file is submitted again. When all are "
-         "whole:\n"
+         "# was stopped goes on when it is requeued, or when this file is submitted again. When all "
+         "shards are complete:\n"
          "#   " +
          merge_text(job) +
          "\n"
@@ -136,7 +136,8 @@ std::string slurm_script(const Job& job) {
 
 std::string kubernetes_manifest(const Job& job, const Cluster& cluster) {
   const std::string count = std::to_string(job.shards);
-  return "# kubectl apply -f THIS; Kubernetes 1.29 or later. When all are whole, where the claim is:\n"
+  return "# kubectl apply -f THIS; Kubernetes 1.29 or later. When all shards are complete, where the claim "
+         "is:\n"
          "#   " +
          merge_text(job) +
          "\n"

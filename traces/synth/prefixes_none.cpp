@@ -15,11 +15,13 @@ Result<std::unique_ptr<PrefixSource>> make(const Choice& /*choice*/, const PartC
 }  // namespace
 
 extern const PrefixesEntry kMember;
-const PrefixesEntry kMember{.descriptor = {.family = "prefixes",
-                                           .name = "none",
-                                           .summary = "No two requests, or sessions, share a prefix.",
-                                           .source = "kvplan",
-                                           .params = {}},
-                            .make = make};
+const PrefixesEntry kMember{
+    .descriptor = {.family = "prefixes",
+                   .name = "none",
+                   .summary =
+                       "Requests share no prefix, except the turns of one session, which repeat its history.",
+                   .source = "kvplan",
+                   .params = {}},
+    .make = make};
 
 }  // namespace kvplan::traces::prefixes_none

@@ -48,8 +48,8 @@ Status Replay::Impl::read_found(const Request& r, const std::vector<std::int64_t
   return Done{};
 }
 
-/// Pages that the tree has already are taken from it, and the request's own copies are freed; its other pages move to
-/// the tree.
+/// For a page that the tree already holds, the request uses the tree's copy, and its own copy is freed. Its other
+/// pages move to the tree.
 Status Replay::Impl::put_into_tree(Request& r, std::int64_t pages) {
   std::vector<std::int64_t> theirs;
   const std::int64_t first = r.published;

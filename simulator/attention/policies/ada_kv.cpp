@@ -143,12 +143,14 @@ const PolicyKind kMember{
          .summary = "SnapKV with a budget per head: heads of a layer with more of the top scores get more",
          .source = "arXiv 2407.11550; FFY0/AdaKV@efe4e2e adaptive_snapkv/monkeypatch/snapkv_utils.py",
          .params = kParams,
-         .divergences = "Rounding does not conserve the layer's total, as in the public code: counts 4 and 2 "
-                        "with floor 0.2 become 3 and 2. KVCache-Factory normalises scores by default, Ada-KV "
-                        "does not. kvpress masks tokens instead of freeing them. Max pooling produces exact "
-                        "ties, which published runs leave to their library; kvplan keeps the newer token, "
-                        "and prefers the lower head. The flat cache of the public code stores offsets of 4 "
-                        "bytes per head; kvplan does not count them, because its blocks have block tables."},
+         .divergences =
+             "Rounding can lose tokens of the layer's total, as in the public code: with a mean budget of "
+             "3 per head and floor=0.2, heads with 4 and 2 of the best tokens get 3 and 2. "
+             "KVCache-Factory normalises scores by default, Ada-KV does not. kvpress masks tokens "
+             "instead of freeing them. Max pooling produces exact ties. In published runs the "
+             "library breaks them; kvplan keeps the newer token, and prefers the lower head. The flat cache "
+             "of the public code stores offsets of 4 "
+             "bytes per head; kvplan does not count them, because its blocks have block tables."},
     .golden_name = "adakv",
     .budget = {.param = "capacity", .of_prompt = true},
     .check = check_prompt_window,

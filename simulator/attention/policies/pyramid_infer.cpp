@@ -212,11 +212,14 @@ const PolicyKind kMember{
          .params = kParams,
          .divergences =
              "In the original system, evicted tokens change the deeper layers. A recording shows the full "
-             "model's layers; kvplan restricts their rows to the stored tokens. The linear schedule of the "
-             "public code is overwritten by a constant: 0.9 keeps 44 % over 32 layers. The cosine schedule "
+             "model's layers; kvplan restricts their rows to the stored tokens. The public code "
+             "computes a linear schedule, then overwrites it with one ratio for all layers: 0.9 for each "
+             "layer "
+             "keeps 44 % of the prompt over 32 layers. The cosine schedule "
              "with 0.9 keeps 76.6 % of a 4,096-token prompt; no ratio gives the abstract's saving of 54 %. "
-             "While decoding, the public code keeps rows of a fifth of the prompt times the stored tokens; "
-             "kvplan does not count their bytes. Heads are always averaged. In a run, every layer computes "
+             "While decoding, the public code also stores the attention weights of the newest fifth of the "
+             "prompt's queries for every stored token; kvplan does not count these bytes. Heads are always "
+             "averaged. In a run, every layer computes "
              "and stores the whole prompt before eviction, so prefill takes the time and memory of the full "
              "cache."},
     .golden_name = "pyramidinfer",

@@ -240,11 +240,14 @@ const FormatKind kMember{
          .source = "arXiv 2405.14366 (MiniCache)",
          .params = kParams,
          .divergences =
-             "The paper keeps the most different pairs, but prints the threshold d_min + (d_max - d_min) "
-             "gamma. Applied to angles, this threshold keeps the most similar pairs, as xKV's code does "
-             "(abdelfattah-lab/xKV@2c50cc7, keep=near). keep=far measures the same part from d_max. The "
+             "In its text, the paper leaves the most different pairs unmerged, but its formula has the "
+             "threshold "
+             "d_min + (d_max - d_min) gamma. Applied to angles, this formula leaves the most similar pairs "
+             "unmerged, as xKV's code does (abdelfattah-lab/xKV@2c50cc7, keep=near). With keep=far, the "
+             "threshold is d_max - (d_max - d_min) gamma. The "
              "default is a fixed share of the tokens with the largest angles, as in KVCache-Factory; its "
-             "bytes follow from lengths. As in both codes, generated tokens stay exact, and an unmerged "
+             "bytes follow from lengths. As in xKV and KVCache-Factory, generated tokens stay exact, and an "
+             "unmerged "
              "token still occupies its slot among the directions. Keys are merged after position encoding. "
              "Each layer of a pair counts half of the shared bytes."},
     .golden_name = "minicache",

@@ -262,8 +262,8 @@ Status check_rows(const Header& header) {
   if (header.alloc_unit_tokens != 1 || header.returns_alloc_units || header.prefix_cache ||
       !header.track_units.empty())
     return bad_input(
-               "expected allocation units of 1 token that are freed as a whole, without prefix cache or "
-               "retention schedules, when memory is allocated in bytes")
+               "when memory is allocated in bytes, expected allocation units of 1 token that a request frees "
+               "only when it ends, no prefix cache and no retention schedules")
         .at_field("table_form");
   if (header.table_form == TableForm::kNothing) {
     if (Wide{header.alloc_units} * header.odd_alloc_unit_bytes == header.capacity_bytes) return Done{};

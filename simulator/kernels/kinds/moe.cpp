@@ -3,7 +3,8 @@
 // Roofline: a floor of 10 us, plus the longer of memory and arithmetic. Memory: three matrices of each expert that some
 // token of the step chose, with the rank's share of experts (moe_ep_size) and of their width (moe_tp_size); of E
 // experts, k for each token, t tokens choose E x (1 - (1 - k / E)^t) if they choose evenly. Arithmetic: 6 x hidden x
-// width operations for each token and expert. Shapes that were not measured take the ratio of similar rows.
+// width operations for each token and expert. A shape without a measurement takes this roofline
+// times the ratio of measured time to roofline of similar rows.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -176,8 +176,9 @@ const model::PoolRule kPoolRule{
                    .source = "vllm-project/vllm v0.15.1, vllm/v1/worker/gpu_worker.py "
                              "(determine_available_memory); start-ups of 0.11 to 0.19.0",
                    .params = kPoolParams,
-                   .divergences = "From 0.21 on the rule is that of the logs' own words (issue 45178 of "
-                                  "vllm-project/vllm); no start-up of these versions was compared."},
+                   .divergences =
+                       "From 0.21 on, the rule follows the wording of the start-up log (issue 45178 of "
+                       "vllm-project/vllm). It was not compared with a start-up of these versions."},
     .split = split,
     .terms = terms,
     .share = kShare,
