@@ -28,7 +28,7 @@ struct RunArguments {
   std::string backend{"host"};
   std::string calibration;  ///< empty: half of the time is spent on measuring one
   double seconds{60};       ///< for kernels; 0: only memory is checked
-  std::int64_t steps{8};    ///< number of steps whose kernels are run
+  std::int64_t steps{8};    ///< number of steps with kernels that are run
   bool quick{false};
   double most_median{0}, most_p90{0};  ///< limits of the prediction errors of decode attention; 0: none
   std::string events;                  ///< where the event log is kept; empty: nowhere

@@ -39,7 +39,7 @@ struct KernelOfStep {
 /// tokens and dequantising those that are read.
 std::vector<KernelOfStep> kernels_of(const LoggedStep& step, const KernelShape& shape);
 
-/// The case whose time stands for that of `of`: holes are read like kept tokens, so their share does not matter, and
+/// The case that is timed in place of `of`: holes are read like kept tokens, so their share does not matter, and
 /// compacted tokens are read like a sequence of that length.
 Case stand_in(Case of);
 
@@ -47,7 +47,7 @@ struct ChosenSteps {
   std::vector<std::int64_t> steps;  ///< by index, ascending
   std::int64_t logged{0};           ///< series of steps in the log
   std::int64_t decoding{0};         ///< number of these with requests that decode
-  double time_share{0};             ///< share in all simulated time: steps whose kernels fit into the machine
+  double time_share{0};             ///< share in all simulated time: steps with kernels that fit into the machine
 };
 
 /// At most `most` steps: the step with the most tokens, the one with the most requests, and others: the rest, sorted by

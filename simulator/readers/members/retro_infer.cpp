@@ -15,8 +15,8 @@ constexpr std::array kParams{
     attention::share_param("retrieve", "Share of the clusters that are read, at least one cluster", "0.018"),
     attention::share_param(
         "estimate",
-        "Share of the clusters, ranked next after those that are read, whose attention is estimated from "
-        "their centres",
+        "Share of the clusters, ranked next after those that are read, with an attention that is estimated "
+        "from their centres",
         "0.232"),
     Param{.name = "budget",
           .help = "Tokens to read on average: budget / cluster_tokens clusters; 0: use retrieve instead",

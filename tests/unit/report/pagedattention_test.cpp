@@ -159,18 +159,19 @@ TEST_F(PagedAttention, ThePageHasTheNumbersOfTheCommands) {
 TEST_F(PagedAttention, ThePageSaysWhatTheRunsSay) {
   const std::string paged = "paged:block_tokens=16", oracle = "buddy:reserve=oracle";
   const std::string plain = "contiguous:reserve=oracle", pow2 = "buddy:reserve=output-pow2";
-  expect_on_page("So the\n  " + fixed(running(paged), 1) + " is no prediction");
-  expect_on_page("**Pow2** holds " + fixed(running(pow2), 1) + " requests where the paper has 9.81, with " +
+  expect_on_page("So our batch of " + fixed(running(paged), 1) + " is no prediction");
+  expect_on_page("**Pow2** runs " + fixed(running(pow2), 1) + " requests at once (paper: 9.81), with " +
                  percents(share(pow2, "live")) + " % token states");
-  expect_on_page("Ours are " + percents(share(paged, "live")) + "\n  % of the memory, and " +
+  expect_on_page("token states are " + percents(share(paged, "live")) + " % of the memory and " +
                  percents(share(paged, "live") /
                           (share(paged, "live") + share(paged, "reserved") + share(paged, "tail"))) +
                  " % of the blocks in use");
   expect_on_page(grouped(std::int64_t(variant(paged)["preemptions"])) + " times here");
   expect_on_page("run " + fixed(running(plain), 2) + " requests at once, not " + fixed(running(oracle), 2));
-  expect_on_page("So of the " + fixed(running(paged) / running(oracle), 2) + " times");
-  expect_on_page(fixed(running(plain) / running(oracle), 2) + " are the buddy's rounding, and " +
-                 fixed(running(paged) / running(plain), 2) + " are what paging itself saves");
+  expect_on_page("Paging runs " + fixed(running(paged) / running(oracle), 2) + " times as many requests");
+  expect_on_page("A factor of " + fixed(running(plain) / running(oracle), 2) +
+                 " of this is the rounding of the buddy allocator, and a factor of " +
+                 fixed(running(paged) / running(plain), 2) + " comes from paging itself");
   // The memory is full all the time.
   const std::string without_page = compare_.substr(0, compare_.find(" --html"));
   dom::parser parser;

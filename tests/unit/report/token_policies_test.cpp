@@ -156,7 +156,8 @@ TEST(TokenPoliciesExample, NumbersAreTheCommands) {
     return number(v, "/memory/mean_fraction/live") / number(v, "/batch/mean_running");
   };
   const double share = of_request("pyramidkv", "compact", "layer") / of_request("full", "-", "all");
-  EXPECT_NE(page().find("keeps " + fixed(100 * share, 0) + " % of what `full` has"), std::string::npos)
+  EXPECT_NE(page().find("keeps per request " + fixed(100 * share, 0) + " % of what `full` keeps"),
+            std::string::npos)
       << share;
 }
 

@@ -91,8 +91,8 @@ class Columns:
     `session` numbers the names of the whole file; `session_names` are names that no earlier columns had. So `tenant`.
 
     Request `wait_request[k]` arrives only after request `wait_before[k]` has ended: two int32 arrays, empty if
-    no request waits. Their numbers count the requests of the whole file from 0. Columns hold the waits whose later
-    request is among theirs. Cycles of waits are possible.
+    no request waits. Their numbers count the requests of the whole file from 0. Columns hold the waits with a later
+    request among theirs. Cycles of waits are possible.
     """
 
     arrival_ns: np.ndarray

@@ -173,7 +173,7 @@ class RecordingHeader:
 
 
 class ResolvedLayer:
-    """A layer whose missing facts are taken from the header: `parts`, shape, `logit_scale`, `window`, `soft_cap`,
+    """A layer, with its missing facts taken from the header: `parts`, shape, `logit_scale`, `window`, `soft_cap`,
     `sink_logits`, `bias_slopes`, `rotary`, and the numbers of the recorded KV heads."""
 
     def __init__(self, header, one):

@@ -76,7 +76,7 @@ def _span(matrix, rank, name):
 
 
 def _grouped(matrix, heads, group, rank, name):
-    """[group, vector, channel]: bases for a matrix whose columns are the channels of `heads` heads."""
+    """[group, vector, channel]: bases for a matrix; its columns are the channels of `heads` heads."""
     expect(matrix.ndim == 2 and matrix.shape[1] % heads == 0, f"expected channels of {heads} heads", name)
     group = min(group, heads) if group else heads
     expect(heads % group == 0, f"expected a divisor of {heads} heads, found {group}", "group")

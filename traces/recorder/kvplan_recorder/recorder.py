@@ -243,7 +243,7 @@ class Recorder:
                 ((_, row),) = enumerate_rows(facts, head, queries, keys, np.arange(total, dtype=np.float64), t, t + 1)
                 own = _numbers(weights[0, head, t - total]).astype(np.float64)
                 worst = max(worst, 0.5 * np.abs(own[: t + 1] - row).sum() + own[t + 1 :].sum())
-        if worst > _FAR.get(query.dtype, 0.1):  # a NaN is left to the writer, whose error says where it is
+        if worst > _FAR.get(query.dtype, 0.1):  # a NaN is left to the writer: its error says where it is
             raise RecorderError(f"layer {number} attends otherwise than by scale, window, soft cap, bias and sinks: "
                                 f"rows differ by {worst:.2g} of their mass; record its rows, with --no-verify")
 
