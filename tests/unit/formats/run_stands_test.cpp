@@ -34,7 +34,7 @@ const std::map<std::string, Stand>& stands() {
     std::map<std::string, Stand> out{
         {"fp8_ds_mla", {"fp8_ds_mla", kLatent, kLlama, "expected a model with a latent vector of 512"}},
         {"smaller-model", {.text = "smaller-model:model_layers=16"}}};
-    for (const char* name : {"bf16", "fp16", "fp4", "fp8", "int4", "int8", "native"})
+    for (const char* name : {"bf16", "fp16", "fp32", "fp4", "fp8", "int4", "int8", "native"})
       out[name] = {.text = name, .not_for = {}, .why = {}};
     for (const char* name :
          {"cam",   "cla",    "eigen",   "full",         "gear",   "int-channel", "int-tensor", "int-token",

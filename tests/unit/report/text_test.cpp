@@ -242,7 +242,7 @@ TEST(Overview, SaysNoBareYesOrNo) {
     EXPECT_EQ(text.find("Requests came faster than they were served") != std::string::npos, saturated);
     EXPECT_NE(
         text.find(
-            "The engine would not start: one longest request needs 262,144 tokens, and 1,000 tokens are "
+            "The engine would not start: one longest request needs 262,144 tokens, and 1,000 tokens are\n  "
             "available;"),
         std::string::npos)
         << text;

@@ -210,9 +210,12 @@ TEST(ServerFlags, SetWhatAScenarioHas) {
             {set("deployment.device", "h100-sxm"), set("engine", name), set(std::string(flag.path), text)});
         EXPECT_TRUE(scenario.ok()) << name << " " << flag.flag << ": " << scenario.error().to_string();
       }
-      // A default is a value that the flag accepts.
+      // A default is a value that the flag accepts; without one, a note says what happens.
       const auto is_default = [&](const FlagValue& value) { return value.flag == flag.fallback; };
-      EXPECT_TRUE(flag.values.empty() || std::ranges::any_of(flag.values, is_default)) << flag.flag;
+      const bool has_default = !flag.values.empty() && !flag.fallback.empty();
+      EXPECT_TRUE(!has_default || std::ranges::any_of(flag.values, is_default)) << flag.flag;
+      const bool says_default = !flag.fallback.empty() || !flag.fallback_note.empty();
+      EXPECT_TRUE(flag.values.empty() || says_default) << flag.flag;
     }
   }
   EXPECT_EQ(tables, 2U);

@@ -166,7 +166,7 @@ TEST(RunsWithReaders, TheSlowestRankOfALayerDecides) {
                    ? 1
                    : 0;
   const auto permille = std::llround(1000 * in_part / 32);
-  EXPECT_TRUE(says(eight, "of these heads, " + std::to_string(permille / 10) + "." +
+  EXPECT_TRUE(says(eight, "Of these heads, " + std::to_string(permille / 10) + "." +
                               std::to_string(permille % 10) + " % read a part"));
   EXPECT_LT(permille, 500);
 }
