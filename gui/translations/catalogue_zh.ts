@@ -612,6 +612,14 @@
         <translation>运行中随机抽取所用的种子，组件另有各自的种子；目前没有任何随机</translation>
     </message>
     <message>
+        <source>answers</source>
+        <translation>回答</translation>
+    </message>
+    <message>
+        <source>version</source>
+        <translation>版本</translation>
+    </message>
+    <message>
         <source>extrapolation</source>
         <translation>外推</translation>
     </message>

@@ -174,7 +174,19 @@ SliderModel budget_slider(const runs::Scenario& scenario) {
   return model;
 }
 
-/// Whether all that a derived pool follows from is the same.
+/// The engine's text, without the longest request if the model decides it: a model in a file says it only in a run.
+std::string engine_text(const runs::Scenario& scenario, std::size_t field) {
+  std::string text = scenario.texts[field];
+  const std::string_view param = scenario.engine_traits().request_tokens.param;
+  if (scenario.param_origin(field, param) == runs::Origin::kGiven) return text;
+  const std::size_t begin = text.find(std::string(param) + "=");
+  if (begin == std::string::npos) return text;
+  const std::size_t end = text.find(',', begin);
+  // With the separator before it, or the one after it.
+  return end == std::string::npos ? text.erase(begin - 1) : text.erase(begin, end + 1 - begin);
+}
+
+/// Whether all that a derived pool follows from is the same. REQUIRES: `b` has run.
 bool same_pool(const runs::Scenario& a, const runs::Scenario& b) {
   const auto fields = runs::scenario_fields();
   for (std::size_t i = 0; i < fields.size(); ++i) {
@@ -182,7 +194,8 @@ bool same_pool(const runs::Scenario& a, const runs::Scenario& b) {
     const bool counts = path == "model" || path == "format" || path == "window_format" || path == "engine" ||
                         path == "memory.allocator" || path == "workload.attention" ||
                         path.starts_with("deployment.");
-    if (counts && a.texts[i] != b.texts[i]) return false;
+    if (!counts) continue;
+    if (path == "engine" ? engine_text(a, i) != engine_text(b, i) : a.texts[i] != b.texts[i]) return false;
   }
   return a.derives_pool == b.derives_pool;
 }

@@ -121,6 +121,7 @@ TEST(GuiFits, CostAndObstaclesAreThoseOfTheReport) {
   const auto window = make_window();
   window->edit(QStringLiteral("model"), QStringLiteral("llama-3-8b"));
   window->edit(QStringLiteral("deployment.device"), QStringLiteral("l40s"));
+  window->edit(QStringLiteral("engine.max_model_len"), QStringLiteral("262144"));
   window->edit(QStringLiteral("prices"), to_qstring(kPrices));
   ASSERT_TRUE(wait_settled(*window));
   const runs::RunSummary& run = window->result()->run;

@@ -125,8 +125,8 @@ TEST_F(CliLatency, Errors) {
             "kvplan: in.csv:2: q_heads: expected a multiple of kv_heads, 4, found \"6\"\n");
   EXPECT_EQ(error(kHeader + "\n" + kFa3 + "1,2,4,4,128,0,two\n"),
             "kvplan: in.csv:2: kv_elem_bytes: expected a number from 0.0625 to 16, found \"two\"\n");
-  EXPECT_TRUE(
-      error(kHeader + "\n", "--gpu H20 --engine vllm").starts_with("kvplan: --gpu: unknown device \"H20\""));
+  EXPECT_TRUE(error(kHeader + "\n", "--gpu H2000 --engine vllm")
+                  .starts_with("kvplan: --gpu: unknown device \"H2000\""));
   const Outcome prefill = run_kvplan("latency --kernel prefill --gpu H200 --engine vllm --csv x --out -");
   EXPECT_EQ(prefill.exit_code, 2);
   EXPECT_EQ(prefill.err,
