@@ -53,6 +53,26 @@ Result<std::optional<runs::LatencySummary>> latency(const v1::LatencyStatistics&
   return std::optional(to);
 }
 
+/// Seconds or shares.
+template <class Message>
+Result<std::array<double, runs::kStepTimeNames.size()>> step_parts(const Message& m) {
+  const std::array<double, runs::kStepTimeNames.size()> out{
+      m.weights(), m.experts(),  m.decode_attention(), m.prefill_attention(),
+      m.links(),   m.launches(), m.outside()};
+  for (const double value : out) {
+    KVPLAN_TRY([[maybe_unused]] const auto checked, checked_number(true, value, "step_time"));
+  }
+  return out;
+}
+
+Result<std::optional<runs::StepTimeSummary>> step_time(const v1::Report& from) {
+  if (!from.has_step_time()) return std::optional<runs::StepTimeSummary>{};
+  runs::StepTimeSummary to;
+  KVPLAN_TRY(to.seconds, step_parts(from.step_time()));
+  KVPLAN_TRY(to.shares, step_parts(from.step_time().shares()));
+  return std::optional(to);
+}
+
 // Numbers of states and overlays, in the order of observe::State and observe::kOverlayNames.
 
 std::array<double, kStates> states(const v1::StateNumbers& m) {
@@ -310,6 +330,7 @@ Status read_requests(const v1::Report& from, runs::RunSummary& run) {
   KVPLAN_TRY(run.tpot, latency(from.latency_s().tpot(), "latency_s.tpot"));
   KVPLAN_TRY(run.e2e, latency(from.latency_s().e2e(), "latency_s.e2e"));
   KVPLAN_TRY(run.queue, latency(from.latency_s().queue(), "latency_s.queue"));
+  KVPLAN_TRY(run.step_time, step_time(from));
   const v1::ReportTargets& slo = from.slo();
   KVPLAN_TRY(run.slo_met_fraction,
              checked_number(slo.has_met_fraction(), slo.met_fraction(), "slo.met_fraction"));

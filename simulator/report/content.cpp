@@ -214,6 +214,31 @@ Table placing_table(const RunSummary& r) {
   return table;
 }
 
+/// Empty if the latency model does not know the parts of its steps.
+Table step_time_table(const RunSummary& r) {
+  Table table{.title = "Where the time of steps goes", .columns = {"all steps", "share"}, .rows = {}};
+  if (!r.step_time) return table;
+  constexpr std::array<const char*, runs::kStepTimeNames.size()> kWords{
+      "products with weights that every token passes",
+      "products with weights of experts",
+      "reading keys and values",
+      "attention of prompts",
+      "between ranks",
+      "small kernels, launches, scheduling",
+      "not in steps: requests before the engine has them; share of E2E"};
+  for (std::size_t i = 0; i < runs::kStepTimeNames.size(); ++i) {
+    const double seconds = r.step_time->seconds[i], share = r.step_time->shares[i];
+    if (seconds <= 0) continue;
+    std::string label(runs::kStepTimeNames[i]);
+    std::replace(label.begin(), label.end(), '_', ' ');
+    table.rows.push_back({.label = std::move(label),
+                          .cells = {seconds_text(seconds), percent(share)},
+                          .bar = share,
+                          .note = kWords[i]});
+  }
+  return table;
+}
+
 Table replica_table(const RunSummary& r) {
   Table table{.title = "Replicas",
               .columns = {"requests", "completed", "preemptions", "mean batch", "largest", "live", "free"},
@@ -365,6 +390,7 @@ Content run_content(const RunSummary& r) {
   content.scenario = scenario_table(r.scenario);
   content.tables = {requests_table(r), latency_table(r), throughput_table(r), fits_table(r)};
   if (r.cost) content.tables.push_back(cost_table(r));
+  if (Table times = step_time_table(r); !times.rows.empty()) content.tables.push_back(std::move(times));
   content.tables.push_back(memory_table(r, false));
   if (Table beside = overlay_table(r); !beside.rows.empty()) content.tables.push_back(std::move(beside));
   if (Table groups = layer_group_table(r); !groups.rows.empty()) content.tables.push_back(std::move(groups));

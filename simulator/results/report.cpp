@@ -104,6 +104,20 @@ void write_memory(JsonWriter& json, std::int64_t capacity_bytes, const std::opti
   json.end_array().end_object();
 }
 
+void write_step_time(JsonWriter& json, const std::optional<StepTimeSummary>& times) {
+  json.key("step_time");
+  if (!times) {
+    json.null();
+    return;
+  }
+  json.begin_object();
+  for (std::size_t i = 0; i < kStepTimeNames.size(); ++i)
+    json.key(kStepTimeNames[i]).value(times->seconds[i]);
+  json.key("shares").begin_object();
+  for (std::size_t i = 0; i < kStepTimeNames.size(); ++i) json.key(kStepTimeNames[i]).value(times->shares[i]);
+  json.end_object().end_object();
+}
+
 void write_deployment(JsonWriter& json, const RunSummary& r) {
   json.key("deployment").begin_object();
   json.member("tensor_parallel", r.ranks.tensor_ranks).member("pipeline_parallel", r.ranks.stages);
@@ -234,7 +248,9 @@ void write_report(JsonWriter& json, const RunSummary& r) {
   }
   write_group(json, r, "requests");
   for (const char* figure : {"preemptions", "iterations", "makespan_s"}) write_figures(json, r, figure);
-  for (const char* group : {"tokens", "batch", "latency_s", "throughput"}) write_group(json, r, group);
+  for (const char* group : {"tokens", "batch", "latency_s"}) write_group(json, r, group);
+  write_step_time(json, r.step_time);
+  write_group(json, r, "throughput");
   write_memory(json, r.capacity_bytes, r.memory);
   write_deployment(json, r);
   write_group(json, r, "evictions");

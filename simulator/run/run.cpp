@@ -322,6 +322,31 @@ void note_reads(const TokenPlan& tokens, const Served& served, RunResult& result
       std::to_string(permille / 10) + "." + std::to_string(permille % 10) + " %.");
 }
 
+/// Where the time of steps went, and what requests waited outside the engine.
+void add_step_times(const RunSetup& setup, const Served& served, RunResult& result) {
+  if (!served.replicas.front().step_parts) return;
+  core::StepParts sums;
+  for (const ReplicaOutcome& o : served.replicas)
+    for (std::size_t i = 0; i < core::kStepParts; ++i) sums.ticks[i] += o.step_parts->ticks[i];
+  const core::OutsideTimes outside_of(*setup.latency);
+  Wide in_steps = 0, outside = 0, whole = 0;
+  for (const Wide ticks : sums.ticks) in_steps += ticks;
+  for (std::size_t i = 0; i < result.records.size(); ++i) {
+    const observe::RequestRecord& r = result.records[i];
+    if (r.status != observe::RequestStatus::kCompleted) continue;
+    const Ticks before = outside_of(result.input[i]);
+    outside += before.count;
+    whole += Wide{(r.finish - r.arrival).count} + before.count;
+  }
+  StepTimeSummary& times = result.step_time.emplace();
+  const auto put = [&](std::size_t i, Wide part, Wide all) {
+    times.seconds[i] = static_cast<double>(part) / (1e9 * static_cast<double>(kTicksPerNs));
+    times.shares[i] = all > 0 ? static_cast<double>(part) / static_cast<double>(all) : 0;
+  };
+  for (std::size_t i = 0; i < core::kStepParts; ++i) put(i, sums.ticks[i], in_steps);
+  put(core::kStepParts, outside, whole);
+}
+
 /// Adds the sentences of the run's retention when the run is over.
 void note_retention(const TokenPlan& tokens, RunResult& result) {
   AfterRun run{.paged = memory::allocator_entry(result.scenario.allocator).frees_single_blocks};
@@ -367,6 +392,7 @@ Result<RunResult> run_scenario(const Scenario& given, const traces::Trace& trace
   if (needs_second_run(scenario, options)) KVPLAN_TRY_DO(serve_timelines(setup, served));
   result.makespan = served.end.since_start;
   take_requests(setup, served, result);
+  add_step_times(setup, served, result);
   result.max_running = served.max_running;
   result.hole_bytes_peak = served.most_holes * served.replicas.front().layout.count_bytes();
   for (ReplicaOutcome& o : served.replicas) KVPLAN_TRY_DO(add_replica(o, result.makespan, result));

@@ -4,8 +4,10 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "simulator/core/parted_latency.h"
 #include "simulator/deployment/deployment.h"
 #include "simulator/deployment/prices.h"
 #include "simulator/observe/kind_sums.h"
@@ -22,6 +24,17 @@ namespace kvplan::runs {
 struct LatencySummary {
   double mean{0}, p50{0}, p90{0}, p95{0}, p99{0}, max{0};
 };
+
+/// Where time goes: the parts of steps (core::StepPart), then `outside`: what completed requests take before the engine
+/// has them.
+struct StepTimeSummary {
+  /// Sums over the steps of all replicas; `outside`: over requests, which take it at the same time
+  std::array<double, core::kStepParts + 1> seconds{};
+  /// Shares of the time in steps; `outside`: of the sum of E2E. 0 if that is no time
+  std::array<double, core::kStepParts + 1> shares{};
+};
+inline constexpr std::array<std::string_view, core::kStepParts + 1> kStepTimeNames{
+    "weights", "experts", "decode_attention", "prefill_attention", "links", "launches", "outside"};
 
 /// The held memory of all groups of one kind; the states of idle memory are 0.
 struct KindMemory {
@@ -123,6 +136,7 @@ struct RunSummary {
   std::optional<double> mean_running;
   std::int64_t max_running{0};
   std::optional<LatencySummary> ttft, tpot, e2e, queue;
+  std::optional<StepTimeSummary> step_time;  ///< absent if the latency model does not know parts of steps
   std::optional<double> requests_per_s, output_tokens_per_s;
   std::int64_t capacity_bytes{0};
   std::optional<MemorySummary> memory;

@@ -76,6 +76,7 @@ struct ReplicaPart {
   std::optional<observe::RequestMemory> held;
   observe::PlacingRecords placing;
   observe::ReadSums reads;
+  std::optional<observe::StepTimes> step_times;
   std::vector<core::Observer*> observers;
   std::optional<RunCourses> courses;
 };
@@ -236,6 +237,8 @@ Status watch(const RunSetup& setup, const Fleet& fleet, std::size_t replica, Ser
   if (part.memory->placing() != nullptr || moves_tokens(setup.tokens))
     part.observers.push_back(&part.placing);
   if (setup.tokens.reader) part.observers.push_back(&part.reads);
+  if (const auto* const parted = dynamic_cast<const core::PartedLatency*>(setup.latency.get()))
+    part.observers.push_back(&part.step_times.emplace(*parted));
   for (const ObserverMaker& make : setup.options.extra_observers) {
     KVPLAN_TRY(core::Observer* const extra, make({static_cast<std::int64_t>(replica), setup.workload,
                                                   *part.ledger, *part.memory, setup.tokens}));
@@ -292,6 +295,7 @@ ReplicaOutcome outcome_of(ReplicaPart& part, std::size_t replica, SimTime end,
   o.evictions = part.ledger->evictions();
   o.placing = part.placing.costs();
   o.reads = part.reads.sums();
+  if (part.step_times) o.step_parts = part.step_times->sums();
   if (part.courses) o.used = part.courses->used();
   o.iterations = part.records->iterations();
   o.computed_tokens = part.records->computed_tokens();

@@ -7,6 +7,7 @@
 
 #include "simulator/attention/trajectory.h"
 #include "simulator/core/latency.h"
+#include "simulator/core/parted_latency.h"
 #include "simulator/core/workload.h"
 #include "simulator/observe/integral.h"
 #include "simulator/observe/joint_states.h"
@@ -14,6 +15,7 @@
 #include "simulator/observe/overlays.h"
 #include "simulator/observe/placing_costs.h"
 #include "simulator/observe/read_sums.h"
+#include "simulator/observe/step_times.h"
 #include "simulator/retention/token_plan.h"
 #include "simulator/run/run.h"
 
@@ -56,8 +58,9 @@ struct ReplicaOutcome {
   std::optional<observe::Timeline> timeline;
   observe::EvictionCounts evictions;
   observe::PlacingCosts placing;
-  observe::DecodeReads reads;  ///< present with sparse attention
-  std::vector<bool> used;      ///< by recording: true if it drove a request
+  std::optional<core::StepParts> step_parts;  ///< present if the latency model knows parts of steps
+  observe::DecodeReads reads;                 ///< present with sparse attention
+  std::vector<bool> used;                     ///< by recording: true if it drove a request
   std::int64_t iterations{0};
   std::int64_t computed_tokens{0};
   SimTime end{};  ///< end of its last step

@@ -228,6 +228,50 @@ TEST(Composed, RunsInClosedFormAreRunsStepByStep) {
   EXPECT_GT(completed, 40);
 }
 
+TEST(Composed, ARunSaysWhereTheTimeOfStepsGoes) {
+  std::int64_t checked = 0;
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed, "composed step times");
+    traces::Trace trace = drawn_trace(random);
+    std::fill(trace.arrival_ns.begin(), trace.arrival_ns.end(), 0);  // steps follow each other without a gap
+    std::vector<std::string> texts{"model=gpt-oss-20b", "deployment.device=H100", "deployment.tp=2",
+                                   "memory.pool_tokens=20000", "latency=composed"};
+    const auto run = runs::run_scenario(scenario_of(texts), trace, {});
+    ASSERT_TRUE(run.ok()) << run.error().to_string();
+    ASSERT_TRUE(run.value().step_time);
+    const runs::StepTimeSummary& times = *run.value().step_time;
+    double sum = 0, shares = 0;
+    for (std::size_t i = 0; i < core::kStepParts; ++i) {
+      EXPECT_GE(times.seconds[i], 0) << runs::kStepTimeNames[i];
+      sum += times.seconds[i];
+      shares += times.shares[i];
+    }
+    const double span = seconds(run.value().makespan);
+    EXPECT_NEAR(sum, span, 1e-12 * span);
+    if (run.value().completed == 0) continue;
+    ++checked;
+    EXPECT_NEAR(shares, 1, 1e-12);
+    const auto model = made("composed", "gpt-oss-20b", "H100", 2);
+    Wide outside = 0;
+    for (std::size_t i = 0; i < run.value().records.size(); ++i)
+      if (run.value().records[i].status == observe::RequestStatus::kCompleted)
+        outside += model->outside(run.value().input[i]).count;
+    EXPECT_NEAR(times.seconds.back(), seconds({static_cast<std::int64_t>(outside)}), 1e-9);
+    EXPECT_NEAR(times.shares.back(),
+                times.seconds.back() / (run.value().e2e->mean * static_cast<double>(run.value().completed)),
+                1e-9);
+  }
+  EXPECT_GT(checked, 6);
+  Random random(1, "composed step times");
+  const traces::Trace trace = drawn_trace(random);
+  const auto other = runs::run_scenario(
+      scenario_of({"model=llama-3-8b", "memory.pool_tokens=20000", "latency=affine"}), trace, {});
+  ASSERT_TRUE(other.ok()) << other.error().to_string();
+  EXPECT_FALSE(other.value().step_time);
+  EXPECT_NE(runs::report_json(other.value()).find("\"step_time\": null"), std::string::npos);
+}
+
 TEST(Composed, ARunRepeatsIt) {
   Random random(2, "composed report");
   const traces::Trace trace = drawn_trace(random);
