@@ -183,8 +183,7 @@ class Chat(unittest.TestCase):
                       f"{len(set(trace.session.tolist()))} conversations, prefix ids for blocks of "
                       f"{trace.header.block_tokens} tokens", TEXT)
         prefix = trace.info()["prefix"]
-        self.assertIn(f"an unlimited cache would hit {100 * prefix['infinite_hit_blocks']:.0f} % of the "
-                      "blocks", TEXT)
+        self.assertIn(f"unlimited cache, {100 * prefix['infinite_hit_blocks']:.0f} % of the blocks would hit", TEXT)
         self.assertIn(f"outputs from {min(trace.output_tokens)} to {max(trace.output_tokens):,} tokens", TEXT)
 
 
