@@ -52,7 +52,7 @@ TEST(EventLog, HeadersOfMemoryInBytes) {
             std::string::npos);
   EXPECT_NE(error_with([](Header& h) {
               h.returns_alloc_units = true;
-            }).find("table_form: expected allocation units of 1 token"),
+            }).find("table_form: when memory is allocated in bytes, expected allocation units of 1 token"),
             std::string::npos);
   EXPECT_NE(error_with([](Header& h) {
               h.capacity_bytes = h.alloc_units * h.odd_alloc_unit_bytes - 1;
@@ -346,7 +346,7 @@ TEST(EventLog, HeadersWhereNothingIsKept) {
             std::string::npos);
   EXPECT_NE(error_with([](Header& h) {
               h.returns_alloc_units = true;
-            }).find("table_form: expected allocation units of 1"),
+            }).find("table_form: when memory is allocated in bytes, expected allocation units of 1"),
             std::string::npos);
 }
 
