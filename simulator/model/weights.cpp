@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <map>
 
+#include "simulator/base/check.h"
 #include "simulator/base/json_writer.h"
+#include "simulator/model/latent_weights.h"
 #include "simulator/model/model_shape.h"
 #include "simulator/model/ranks.h"
 
@@ -114,16 +116,7 @@ void add_attention(const ModelShape& m, const LayerCache& cache, std::vector<Wei
     add("self_attn.k_proj", Division::kKvHeads, cache.heads, m.hidden * cache.key_size);
     add("self_attn.v_proj", Division::kKvHeads, cache.heads, m.hidden * cache.value_size);
   } else {
-    if (w.query_rank > 0) {
-      add("self_attn.q_a_proj", Division::kWhole, 1, m.hidden * w.query_rank);
-      add("self_attn.q_b_proj", Division::kShared, m.query_heads, w.query_rank * w.key_size);
-    } else {
-      add("self_attn.q_proj", Division::kShared, m.query_heads, m.hidden * w.key_size);
-    }
-    add("self_attn.kv_a_proj_with_mqa", Division::kWhole, 1,
-        m.hidden * (cache.latent_size + cache.rope_size));
-    add("self_attn.kv_b_proj", Division::kShared, m.query_heads,
-        cache.latent_size * (w.key_size - cache.rope_size + w.value_size));
+    add_latent_projections(m, cache, out);
   }
   add("self_attn.o_proj", Division::kShared, m.query_heads, w.value_size * m.hidden);
 }
@@ -160,6 +153,23 @@ std::string_view weight_part_name(WeightPart part) {
       "experts",   "shared experts", "router",    "norms",        "vision",
       "tables"};
   return kNames[static_cast<std::size_t>(part)];
+}
+
+void add_latent_projections(const ModelShape& m, const LayerCache& cache, std::vector<WeightMatrix>& out) {
+  KVPLAN_CHECK(cache.kind == CacheKind::kLatent);
+  const WeightShape& w = m.weight_shape;
+  const auto add = [&](const char* module, Division division, std::int64_t units, std::int64_t unit_weights) {
+    out.push_back({.module = module, .division = division, .units = units, .unit_weights = unit_weights});
+  };
+  if (w.query_rank > 0) {
+    add("self_attn.q_a_proj", Division::kWhole, 1, m.hidden * w.query_rank);
+    add("self_attn.q_b_proj", Division::kShared, m.query_heads, w.query_rank * w.key_size);
+  } else {
+    add("self_attn.q_proj", Division::kShared, m.query_heads, m.hidden * w.key_size);
+  }
+  add("self_attn.kv_a_proj_with_mqa", Division::kWhole, 1, m.hidden * (cache.latent_size + cache.rope_size));
+  add("self_attn.kv_b_proj", Division::kShared, m.query_heads,
+      cache.latent_size * (w.key_size - cache.rope_size + w.value_size));
 }
 
 ModelWeights plain_weights(const ModelShape& m) {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "simulator/model/latent_weights.h"
 #include "simulator/modelfile/quantisation.h"
 #include "simulator/modelfile/vision.h"
 
@@ -119,16 +120,7 @@ void add_attention(const Config& config, const ModelShape& m, const LayerCache& 
     out.push_back({.module = module, .division = division, .units = units, .unit_weights = unit_weights});
   };
   if (cache.kind == CacheKind::kLatent) {
-    if (w.query_rank > 0) {
-      add("self_attn.q_a_proj", Division::kWhole, 1, m.hidden * w.query_rank);
-      add("self_attn.q_b_proj", Division::kShared, m.query_heads, w.query_rank * w.key_size);
-    } else {
-      add("self_attn.q_proj", Division::kShared, m.query_heads, m.hidden * w.key_size);
-    }
-    add("self_attn.kv_a_proj_with_mqa", Division::kWhole, 1,
-        m.hidden * (cache.latent_size + cache.rope_size));
-    add("self_attn.kv_b_proj", Division::kShared, m.query_heads,
-        cache.latent_size * (w.key_size - cache.rope_size + w.value_size));
+    add_latent_projections(m, cache, out);
     add("self_attn.o_proj", Division::kShared, m.query_heads, w.value_size * m.hidden);
     const auto heads = config.whole_or({"index_n_heads"}, {1, kMostHeads}, 0);
     const auto size = config.whole_or({"index_head_dim"}, {1, kMostHeadSize}, 0);
