@@ -68,13 +68,19 @@ std::string resource_name(const Servers& servers) {
   return out;
 }
 
+/// The image of the version that the plan is about.
+std::string image_of(const Servers& servers) {
+  const std::string_view image = servers.server->image;
+  return std::string(image.substr(0, image.find(':'))) + ":v" + servers.version;
+}
+
 std::string comments(const Servers& servers, const PoolContract& pool) {
   std::string out;
   const auto line = [&](const std::string& text) { out += "# " + text + "\n"; };
   std::string what = grouped(servers.count) + (servers.count == 1 ? " server" : " servers") + " of " +
                      grouped(servers.gpus_of_server) + " ";
   what += servers.device.empty() ? (servers.gpus_of_server == 1 ? "GPU" : "GPUs") : servers.device;
-  line(what + ", " + std::string(servers.server->product) + " " + std::string(servers.server->version) + ".");
+  line(what + ", " + std::string(servers.server->product) + " " + servers.version + ".");
   line(contract_text(servers, pool));
   for (const std::string& note : servers.notes) line(note);
   return out;
@@ -97,12 +103,13 @@ std::string command_text(const Servers& servers) {
 std::string kubernetes_text(const Servers& servers) {
   const std::string name = resource_name(servers);
   const std::string port = std::to_string(servers.server->port);
-  std::string out = "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: " + name +
-                    "\nspec:\n  replicas: " + std::to_string(servers.count) +
-                    "\n  selector:\n    matchLabels:\n      app: " + name +
-                    "\n  template:\n    metadata:\n      labels:\n        app: " + name +
-                    "\n    spec:\n      containers:\n      - name: server\n        image: " +
-                    quoted(std::string(servers.server->image)) + "\n";
+  std::string out =
+      "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: " + name +
+      "\nspec:\n  replicas: " + std::to_string(servers.count) +
+      "\n  selector:\n    matchLabels:\n      app: " + name +
+      "\n  template:\n    metadata:\n      labels:\n        app: " + name +
+      "\n    spec:\n      containers:\n      - name: server\n        image: " + quoted(image_of(servers)) +
+      "\n";
   const std::vector<std::string> command = words_of(servers.server->image_command);
   std::vector<std::string> arguments = container_words(servers);
   if (!command.empty()) {
@@ -127,9 +134,8 @@ std::string compose_text(const Servers& servers) {
   std::string out = "services:\n";
   const std::int64_t port = servers.server->port;
   for (std::int64_t i = 0; i < servers.count; ++i) {
-    out += "  server-" + std::to_string(i + 1) +
-           ":\n    image: " + quoted(std::string(servers.server->image)) + "\n    command:\n" +
-           yaml_list(container_words(servers), "    ");
+    out += "  server-" + std::to_string(i + 1) + ":\n    image: " + quoted(image_of(servers)) +
+           "\n    command:\n" + yaml_list(container_words(servers), "    ");
     out += "    ports:\n    - \"" + std::to_string(port + i) + ":" + std::to_string(port) +
            "\"\n    ipc: host\n";
     out +=

@@ -16,6 +16,8 @@ namespace kvplan::launch {
 /// The servers of a deployment. All are alike.
 struct Servers {
   const scheduling::ServerCommand* server{nullptr};
+  std::string
+      version;  ///< the one by which the pool was derived; without a derived pool that of the table of flags
   std::string model;  ///< as the engine names it: a repository, or the path of the config's folder
   std::vector<std::string> arguments;  ///< flags and values, without program and model
   std::int64_t count{1};               ///< servers, each with its own port

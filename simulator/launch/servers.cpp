@@ -45,6 +45,13 @@ class Maker {
  public:
   Maker(const runs::Scenario& scenario, const scheduling::ServerCommand& server) : s_(scenario) {
     out_.server = &server;
+    const Choice& rule = s_.deployment.pool_rule.choice;
+    const bool derived = s_.derives_pool && rule.name() == server.engine;
+    out_.version = derived ? std::string(rule.text("version")) : std::string(server.version);
+    if (out_.version.starts_with('v')) out_.version.erase(0, 1);
+    if (out_.version != server.version)
+      out_.notes.push_back("The flags are those of " + std::string(server.product) + " " +
+                           std::string(server.version) + ".");
   }
 
   Servers take() {

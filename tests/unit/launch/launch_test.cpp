@@ -150,6 +150,9 @@ TEST(Exports, ManifestsHaveEveryServerItsGpusAndTheContract) {
   const PoolContract pool{242368, 230000, 250000};
   const std::string command = export_text(servers, "vllm", pool).value();
   EXPECT_NE(command.find("# 3 servers of 4 h100-sxm"), std::string::npos) << command;
+  // Version and image are those of the rule by which the pool was derived: other versions have other pools.
+  EXPECT_NE(command.find("h100-sxm, vLLM 0.19.0.\n"), std::string::npos) << command;
+  EXPECT_NE(command.find("# The flags are those of vLLM 0.15.1.\n"), std::string::npos) << command;
   EXPECT_NE(command.find("between 230,000 and 250,000 tokens"), std::string::npos) << command;
   EXPECT_NE(command.find("vllm serve meta-llama/Llama-3.1-70B \\"), std::string::npos) << command;
   EXPECT_NE(command.find("--quantization fp8"), std::string::npos) << command;
@@ -160,6 +163,12 @@ TEST(Exports, ManifestsHaveEveryServerItsGpusAndTheContract) {
   EXPECT_NE(kubernetes.find("nvidia.com/gpu: 4"), std::string::npos);
   const std::string compose = export_text(servers, "compose", pool).value();
   EXPECT_NE(compose.find("server-3:"), std::string::npos);
+  EXPECT_NE(compose.find("vllm/vllm-openai:v0.19.0"), std::string::npos) << compose;
+  settings.push_back({"deployment.pool_rule", "vllm-v1:version=v0.15.1", {}, 0});
+  const Servers older = servers_of(runs::resolve(settings).value()).value();
+  EXPECT_NE(export_text(older, "kubernetes", pool).value().find("vllm/vllm-openai:v0.15.1"),
+            std::string::npos);
+  EXPECT_EQ(export_text(older, "vllm", pool).value().find("The flags are those"), std::string::npos);
   EXPECT_NE(compose.find("device_ids: [\"8\", \"9\", \"10\", \"11\"]"), std::string::npos) << compose;
   EXPECT_NE(compose.find("\"8002:8000\""), std::string::npos);
   EXPECT_NE(export_text(servers, "sglang", pool).error().to_string().find("--set engine=sglang"),
