@@ -47,7 +47,7 @@ struct ChosenSteps {
   std::vector<std::int64_t> steps;  ///< by index, ascending
   std::int64_t logged{0};           ///< series of steps in the log
   std::int64_t decoding{0};         ///< number of these with requests that decode
-  double time_share{0};             ///< share in all simulated time: steps with kernels that fit into the machine
+  double time_share{0};  ///< share in all simulated time: steps with kernels that fit into the machine
 };
 
 /// At most `most` steps: the step with the most tokens, the one with the most requests, and others: the rest, sorted by

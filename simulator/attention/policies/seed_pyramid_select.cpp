@@ -101,18 +101,20 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 extern const PolicyKind kMember;
 const PolicyKind kMember{
-    .descriptor =
-        {.family = kFamily,
-         .name = "seed-pyramid-select",
-         .summary = "Keeps the newest tokens for half of the budget, and the tokens most important to the "
-                    "last query for the other half",
-         .source = "kvplan's design notes on KV caches, section 4.1 (selection in a pyramid's layer)",
-         .params = kParams,
-         .divergences = "The code in the design notes has an index error that loses the most important "
-                        "tokens, and returns tokens out of order; kvplan follows the text. The code's "
-                        "importance sums attention times values over the keys before each token, which does "
-                        "not score that token; each choice of the parameter importance is one interpretation "
-                        "of the text. With an odd budget, the larger half is the important one."},
+    .descriptor = {.family = kFamily,
+                   .name = "seed-pyramid-select",
+                   .summary =
+                       "Keeps the newest tokens for half of the budget, and the tokens most important to the "
+                       "last query for the other half",
+                   .source =
+                       "kvplan's design notes on KV caches, section 4.1 (selection in a pyramid's layer)",
+                   .params = kParams,
+                   .divergences =
+                       "The code in the design notes has an index error that loses the most important "
+                       "tokens, and returns tokens out of order; kvplan follows the text. The code's "
+                       "importance sums attention times values over the keys before each token, which does "
+                       "not score that token; each choice of the parameter importance is one interpretation "
+                       "of the text. With an odd budget, the larger half is the important one."},
     .golden_name = "seed_pyramid_select",
     .budget = {.param = "budget"},
     .traits = traits,
