@@ -141,6 +141,7 @@ class Replay::Impl {
   [[nodiscard]] std::vector<std::int32_t> left_behind(Request& request, std::int64_t computed) const;
   Status leave_windows(const log::LetGo& f);
   Status check_left(Request& request, std::int64_t computed);
+  void remember_what_it_owes(Request& victim);
 
   // replay_courses.cpp
   [[nodiscard]] bool follows_courses() const { return !header_.track_units.empty(); }
@@ -211,6 +212,7 @@ class Replay::Impl {
   std::int64_t preempted_{0};
   std::int64_t order_{-1};                ///< rank of the latest reported request
   std::int64_t first_admitted_{0};        ///< ranks from here on are requests that the pass admits
+  std::optional<RequestId> victim_owes_;  ///< the last victim, if it kept blocks behind its windows
   std::vector<std::int64_t> taken_hits_;  ///< allocation units that the latest admission took
   std::int64_t found_places_{0};          ///< hit blocks of all running requests, with groups of layers
   PassOrder pass_order_;

@@ -89,6 +89,7 @@ Status Replay::Impl::on(const log::PassBegin& f) {
   preempted_ = 0;
   order_ = -1;
   first_admitted_ = next_rank_;
+  victim_owes_.reset();
   first_of_pass_ = next_publication_;
   mixed_ = false;
   begin_pass_order();
@@ -105,6 +106,7 @@ Status Replay::Impl::on(const log::Preempt& f) {
     return contradict(
         f.request, "has written " + std::to_string(r.written) + " tokens, not " + std::to_string(f.written));
   if (r.stage > latest_stage_of_victim()) return contradict(f.request, "is preempted after it was scheduled");
+  remember_what_it_owes(r);
   KVPLAN_TRY_DO(give_all_back(r));
   leave(r);
   r.waiting = true;
@@ -160,6 +162,7 @@ Status Replay::Impl::on(const log::Admit& f) {
 Status Replay::Impl::on(const log::Grant& f) {
   Request* const r = running(f.request);
   if (phase_ != Phase::kPass || r == nullptr) return contradict(f.request, "gets memory, but does not run");
+  victim_owes_.reset();
   KVPLAN_TRY_DO(check_course(*r));
   if (stopped()) return Done{};
   if (!in_order(*r, kGranted)) return contradict(f.request, "has an event out of order");
@@ -273,6 +276,10 @@ Status Replay::Impl::on(const log::PassEnd& f) {
     return contradict("an allocation failed in a run without a KV cache");
   if (f.refused && preempted_ == 0 && waiting_ == 0)
     return contradict("an allocation failed, but no request was preempted and none waits");
+  if (victim_owes_)
+    return contradict(*victim_owes_,
+                      "is preempted when it asks for memory itself, but did not free the blocks "
+                      "behind its windows before");
   KVPLAN_TRY_DO(check_all_held_back());
   if (!stopped()) KVPLAN_TRY_DO(check_found());
   if (stopped()) return Done{};

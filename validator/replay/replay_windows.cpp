@@ -36,6 +36,13 @@ Status Replay::Impl::check_left(Request& r, std::int64_t computed) {
                               " tokens are written");
 }
 
+/// A request that asks for memory frees what is behind its windows first. If it is the last one preempted in a
+/// scheduler step and no grant follows, it preempted itself and had to do so as well.
+void Replay::Impl::remember_what_it_owes(Request& r) {
+  const bool owes = has_groups() && r.rank < first_admitted_ && !left_behind(r, r.written).empty();
+  victim_owes_ = owes ? std::optional(r.id) : std::nullopt;
+}
+
 /// Called in a scheduler step, before the request is granted or computes anything; it may be preempted after that.
 /// Everything due must be reported, a long list in several facts.
 Status Replay::Impl::leave_windows(const log::LetGo& f) {
