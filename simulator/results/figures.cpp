@@ -100,6 +100,15 @@ void add_requests(Builder& build) {
   add_latency(build, "tpot", &RunSummary::tpot);
   add_latency(build, "e2e", &RunSummary::e2e);
   add_latency(build, "queue", &RunSummary::queue);
+  const auto of_steps = [&](const std::string& group, Unit unit, auto member) {
+    for (std::size_t i = 0; i < kStepTimeNames.size(); ++i)
+      build.add(group + std::string(kStepTimeNames[i]), unit, Better::kNeither,
+                [member, i](const RunSummary& r) {
+                  return r.step_time ? value_of(((*r.step_time).*member)[i]) : FigureValue();
+                });
+  };
+  of_steps("step_time.", Unit::kSeconds, &StepTimeSummary::seconds);
+  of_steps("step_time.shares.", Unit::kRatio, &StepTimeSummary::shares);
   build.add("throughput.requests_per_s", Unit::kNone, Better::kHigher, &RunSummary::requests_per_s)
       .add("throughput.output_tokens_per_s", Unit::kNone, Better::kHigher, &RunSummary::output_tokens_per_s);
 }
