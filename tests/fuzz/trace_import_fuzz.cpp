@@ -89,6 +89,13 @@ std::vector<std::string> fuzz_seeds() {
       R"({"schema":"dynamo.request.trace.v1","event_type":"request_end","agent_context":{"session_id":"s"},"request":)"
       R"({"input_tokens":5,"output_tokens":2,"request_received_ms":1779163048815,"ttft_ms":1.5,"replay":)"
       R"({"trace_block_size":4,"input_sequence_hashes":[18446744073709551615,1]}}})",
+      R"({"metadata":{"x_correlation_id":"u","request_start_ns":1759813207532900363,"request_end_ns":)"
+      R"(1759813207838764604,"record_processor_id":"p","benchmark_phase":"profiling","was_cancelled":false},"metrics":)"
+      R"({"input_sequence_length":{"value":5,"unit":"tokens"},"output_sequence_length":{"value":9,"unit":"tokens"},)"
+      R"("request_latency":{"value":29.5,"unit":"ms"}},"error":null})",
+      R"({"args":{},"benchmarks":[{"metrics":{"request_totals":{"successful":1}},"requests":{"successful":[{"info":)"
+      R"({"conversation_id":"c"},"request_start_time":1772470696.5,"request_latency":2.5,"prompt_tokens":8,)"
+      R"("output_tokens":4,"time_to_first_token_ms":17.5}],"errored":[{}],"incomplete":null}}]})",
   };
 }
 
@@ -99,7 +106,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check(import(bytes, {.format = "mooncake", .map = "", .block_tokens = 16}));
   check(import(bytes, {.format = "claude-code", .map = "", .block_tokens = 0}));
   check(import(bytes, {.format = "dynamo", .map = "", .block_tokens = 4}));
-  for (const char* format : {"otel", "sharegpt", "vllm-bench"})
+  for (const char* format : {"aiperf", "guidellm", "otel", "sharegpt", "vllm-bench"})
     check(import(bytes, {.format = format, .map = "", .block_tokens = 0}));
   const std::string map = "arrival=a:s,input=b,output=c,hashes=d,block=4";
   check(import(bytes, {.format = "csv", .map = map, .block_tokens = 0}));

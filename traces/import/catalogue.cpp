@@ -4,6 +4,7 @@
 #include "traces/import/importer.h"
 
 #define KVPLAN_IMPORTERS(APPLY) \
+  APPLY(aiperf)                 \
   APPLY(aiperf_agentic)         \
   APPLY(azure)                  \
   APPLY(bailian)                \
@@ -11,6 +12,7 @@
   APPLY(claude_code)            \
   APPLY(csv)                    \
   APPLY(dynamo)                 \
+  APPLY(guidellm)               \
   APPLY(jsonl)                  \
   APPLY(kvplan_csv)             \
   APPLY(kvplan_jsonl)           \
