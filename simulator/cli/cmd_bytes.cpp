@@ -392,8 +392,7 @@ Status count(const BytesOptions& options, Answer& answer) {
     KVPLAN_TRY(request.of_windows, storage_of(options.window_format, "--window-format"));
     answer.window_format = request.of_windows->choice();
     if (answer.shape.window_layers() == 0)
-      return bad_input("expected a model with sliding-window layers; no layer is one in " +
-                       answer.shape.name + " does")
+      return bad_input("expected a model with sliding-window layers; " + answer.shape.name + " has none")
           .at_field("--window-format");
     for (const LayerStorage* each : {&request.format, &*request.of_windows})
       if (each->codec && each->codec->kind->other_layers != nullptr)

@@ -152,7 +152,7 @@ void add_calibration(Command& app, Outcome& outcome) {
   auto flags = std::make_shared<CalibrationFlags>();
   Command* const info_command = command->add_subcommand("info", "Check a calibration and show its contents");
   info_command->add_option("input", flags->inputs, "Calibration (JSON)")->required()->expected(1);
-  add_json_option(*info_command, flags->json, "the whole calibration with its keys in fixed order,");
+  add_json_option(*info_command, flags->json, "the whole calibration, with its keys in a fixed order");
   run_as(*info_command, outcome, [flags] { return info(*flags); });
   Command* const merge_command = command->add_subcommand(
       "merge",

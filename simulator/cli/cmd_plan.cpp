@@ -232,9 +232,9 @@ Status run(const PlanFlags& flags) {
 }  // namespace
 
 void add_plan(Command& app, Outcome& outcome) {
-  Command* const command = app.add_subcommand(
-      "plan",
-      "Find the cheapest deployment that serves a trace within latency targets, and what surrounds it");
+  Command* const command = app.add_subcommand("plan",
+                                              "Find the cheapest deployment that serves a trace within "
+                                              "latency targets, its runners-up, and what limits it");
   auto flags = std::make_shared<PlanFlags>();
   add_scenario_options(*command, flags->input);
   command->add_option("--model", flags->model,
@@ -248,16 +248,19 @@ void add_plan(Command& app, Outcome& outcome) {
           "--target", flags->targets,
           "What has to hold; may be repeated: ttft.p99<=2s (ttft, tpot, e2e, queue; any percentile), "
           "ttft<=2s (a limit for each request), met>=0.99 (share of requests within such limits), "
-          "goodput>=5/s. They replace the scenario's targets")
+          "goodput>=5/s. Without --target, the scenario's targets apply")
       ->repeatable()
       ->one_value_each();
-  command->add_option("--rate", flags->rates, "Arrival rates to plan for, in units of the trace's: 1;3");
+  command->add_option(
+      "--rate", flags->rates,
+      "Arrival rates to plan for, as multiples of the trace's rate, separated by semicolons: 1;3");
   command
       ->add_option(
           "--may", flags->may,
-          "PATH=VALUE;VALUE: the search may choose these values too; may be repeated. Short names: tp, pp, "
-          "kv-format, prefix-cache, max-seqs, token-budget, block, allocator, router. tp and pp replace "
-          "the searched values")
+          "PATH=VALUE;VALUE: values of a path that the search tries too; may be repeated. Short names: tp, "
+          "pp, "
+          "kv-format, prefix-cache, max-seqs, token-budget, block, allocator, router. Without tp or pp, the "
+          "search chooses their values itself")
       ->repeatable()
       ->one_value_each();
   add_whole_number(*command, "--max-gpus", {1, 4096}, "Most GPUs of a deployment", "256",
@@ -278,8 +281,8 @@ void add_plan(Command& app, Outcome& outcome) {
   add_json_option(*command, flags->json, "the plan");
   command->add_option("--html", flags->html, "Write the plan as one page with charts to FILE");
   command->add_option("--export", flags->exported,
-                      "Print what starts the answer: vllm or sglang (a command), kubernetes or compose (a "
-                      "manifest)");
+                      "Print what starts the planned servers: a command (vllm, sglang) or a manifest "
+                      "(kubernetes, compose)");
   command->add_flag("--verbose", flags->verbose, "Print every step of the search and all assumptions");
   run_as(*command, outcome, [flags] { return run(*flags); });
 }

@@ -194,7 +194,7 @@ void add_pool(Command& app, Outcome& outcome) {
                       "Name of a model (kvplan list model), or path of a Hugging Face config.json");
   command
       ->add_option("--device", options->device,
-                   "Name of a device (kvplan list device), a file, or figures in place: "
+                   "Name of a device (kvplan list device), a file, or the device's figures: "
                    "total_bytes=25250627584,bandwidth=1008e9,bf16_flops=165e12")
       ->required();
   add_whole_number(*command, "--tp", options->tensor_ranks, {1, model::kMostRanks}, "Tensor-parallel ranks");

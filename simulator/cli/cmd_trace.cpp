@@ -91,7 +91,8 @@ void add_trace(Command& app, Outcome& outcome) {
 
   auto [head, head_options] = make("head", "Show the first requests of a trace", run_head);
   head->add_option("TRACE", head_options->inputs, kAny)->required()->expected(1);
-  add_whole_number(*head, "-n,--requests", head_options->rows, {0, traces::kPieceRequests}, "How many");
+  add_whole_number(*head, "-n,--requests", head_options->rows, {0, traces::kPieceRequests},
+                   "Number of requests to show");
   add_json_option(*head, head_options->json, "the requests");
 
   auto [convert, convert_options] =

@@ -61,8 +61,7 @@ void print_warnings(const std::vector<std::string>& warnings) {
 }
 
 void add_json_option(Command& command, std::string& path, std::string_view what) {
-  command.add_option("--json", path,
-                     "Write " + std::string(what) + " as JSON to FILE, or - for standard output");
+  command.add_option("--json", path, "Write JSON to FILE, or - for standard output: " + std::string(what));
 }
 
 Status write_text(const std::string& path, std::string_view text) {

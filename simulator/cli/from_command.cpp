@@ -108,7 +108,7 @@ void add_from_command(Command& scenario, Outcome& outcome) {
       "Model instead of the command's: a name of kvplan list model, or the path of a config.json");
   command->add_option("--device", options->choices.device,
                       "Device of the server (kvplan list device): it decides the pool and some defaults");
-  add_json_option(*command, options->json, "settings, and flags without one");
+  add_json_option(*command, options->json, "the settings, and the flags that no setting describes");
   run_as(*command, outcome, [options] { return run(*options); });
 }
 

@@ -93,7 +93,7 @@ void add_trace_synth(Command& trace, Outcome& outcome) {
             "Service that generates the whole trace when --arrivals is absent (kvplan list service)")
       ->default_str("chat");
   const Option* const requests =
-      add_whole_number(*command, "--requests", {1, INT32_MAX}, "How many",
+      add_whole_number(*command, "--requests", {1, INT32_MAX}, "Number of requests",
                        "1500 for a service, else as many as --duration allows",
                        [options = flags.get()](std::int64_t count) { options->common.requests = count; });
   const Option* const duration = add_number(*command, "--duration", flags->duration_s, {0, 9e9},

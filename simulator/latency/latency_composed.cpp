@@ -233,7 +233,7 @@ class Composed final : public core::PartedLatency {
               (parts_.links.reduce_origin().engine.empty() ? "assumed"
                                                            : source_of(parts_.links.reduce_origin())) +
               ")";
-    text += ", starts " + ms_text(launch_ticks(load)) + " (assumed)";
+    text += ", kernel launches " + ms_text(launch_ticks(load)) + " (assumed)";
     if (parts_.without_tables)
       text += "; without measured tables it would take " +
               ms_text(beside_attention(load) + parts_.without_tables->ticks(load));

@@ -215,9 +215,10 @@ Status note_fixed(const ModelShape& shape, const Deployment& d, Pool& pool) {
     bytes += cells.layers[static_cast<std::size_t>(i)].fixed_bytes;
   if (bytes > 0)
     pool.warnings.push_back(
-        "Beside its tokens each sequence keeps " + std::to_string(bytes) +
-        " bytes on a rank (states and windows), for which the tokens of the pool leave no "
-        "room, and vLLM fills blocks of both up to one size.");
+        "On a rank, each sequence also needs " + std::to_string(bytes) +
+        " bytes for the states and windows of its layers. The pool's number of tokens does not subtract "
+        "these "
+        "bytes, nor the padding with which vLLM gives their blocks and the blocks of tokens one size.");
   return Done{};
 }
 

@@ -15,7 +15,7 @@
 
 namespace kvplan::model {
 
-/// True: the text says figures in place; false: it is a name, or names a file.
+/// True: the text is a device's figures; false: it is a name, or names a file.
 bool says_device(std::string_view text);
 /// True: the text names a file with a device: it ends in ".json", or has a slash.
 bool names_device_file(std::string_view text);

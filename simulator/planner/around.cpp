@@ -107,12 +107,12 @@ constexpr std::array kKnobs{Knob{"memory_efficiency", "memory bandwidth (weights
                             Knob{"attention_efficiency", "prefill attention"},
                             Knob{"link_efficiency", "links between ranks"},
                             Knob{"collective_ns", "links between ranks", true},
-                            Knob{"kernel_ns", "starts of kernels", true},
+                            Knob{"kernel_ns", "kernel launches", true},
                             Knob{"overhead_ns", "scheduling of steps", true},
-                            Knob{"base_ns", "time of a step beside its tokens", true},
+                            Knob{"base_ns", "fixed time of a step", true},
                             Knob{"token_ns", "prefill compute", true},
                             Knob{"context_ns", "decode attention", true},
-                            Knob{"decode_base_ns", "time of a decode step", true},
+                            Knob{"decode_base_ns", "fixed time of a decode step", true},
                             Knob{"decode_context_ns", "decode attention", true},
                             Knob{"prefill_token_ns", "prefill compute", true}};
 

@@ -344,10 +344,10 @@ std::string stranded_kinds(const RunSummary& r) {
   const double stranded = r.memory->mean_bytes[index(observe::State::kStranded)];
   const double fragmented = r.memory->mean_overlay_bytes[index(observe::Overlay::kStrandedFragmented)];
   if (stranded <= 0) return {};
-  if (fragmented <= 0) return " (too little for the request)";
+  if (fragmented <= 0) return " (less than the request needed)";
   if (r.memory->mean_overlay_bytes[index(observe::Overlay::kStrandedTooShort)] <= 0)
     return " (enough for the request, but fragmented)";
-  return " (" + percent(1 - fragmented / stranded) + " of it too little for the request, " +
+  return " (" + percent(1 - fragmented / stranded) + " of it less than the request needed, " +
          percent(fragmented / stranded) + " fragmented)";
 }
 

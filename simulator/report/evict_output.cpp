@@ -233,7 +233,7 @@ std::string layers_text(const EvictOptions& options, const attention::PolicyChoi
   if (!options.format.empty()) out += "stored in " + options.format + "\n";
   out += options.input + ", sequence " + std::to_string(options.sequence) + ": " + std::to_string(tokens) +
          " tokens, of them " + std::to_string(options.prefill) + " prompt; " + std::to_string(all.kv_heads) +
-         (all.kv_heads == 1 ? " stored head" : " stored heads") + " in each layer\n\n";
+         (all.kv_heads == 1 ? " KV head" : " KV heads") + " in each layer\n\n";
   const std::optional<formats::EvaluationSummary> all_stored = stored_together(layers);
   char text[200];
   std::snprintf(text, sizeof(text), "%5s %12s %14s %9s %9s %9s%s%s%s\n", "layer", "cells", "bytes", "of full",

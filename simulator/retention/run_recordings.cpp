@@ -122,7 +122,7 @@ Result<model::ModelShape> model_of(const attention::RecordingInfo& recorded, std
       .weight_shape = {.feed_forward = 4 * hidden, .key_size = info.key_size, .value_size = info.value_size}};
   std::string text = "The model has the recordings' shape: " + std::to_string(recorded.layers) +
                      (recorded.layers == 1 ? " layer of " : " layers of ") + std::to_string(kv_heads) +
-                     (kv_heads == 1 ? " stored head" : " stored heads") + ", " +
+                     (kv_heads == 1 ? " KV head" : " KV heads") + ", " +
                      std::to_string(shape.kv_token_bytes()) + " bytes per token";
   if (recorded.sizes_assumed) text += " (the sizes of keys and elements are assumed, not recorded)";
   assumptions.push_back(text + ".");

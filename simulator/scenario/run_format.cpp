@@ -189,8 +189,7 @@ Result<RunFormat> format_on_model(const RunFormat& format, const model::ModelSha
 Result<model::KvFormat> places_of(const RunFormat& format, const RunFormat& of_windows,
                                   const model::ModelShape& model) {
   if (model.window_layers() == 0)
-    return bad_input("expected a model with sliding-window layers; no layer is one in " + model.name +
-                     " does")
+    return bad_input("expected a model with sliding-window layers; " + model.name + " has none")
         .at_field(kWindowField);
   model::KvFormat out(format.of_token.choice, bytes_of_place);
   for (const model::LayerRun& run : model.runs)

@@ -87,7 +87,7 @@ constexpr std::array<Field, 44> kFields{{
      .family = kWindowFormatFamily},
     {.path = "deployment.device",
      .help =
-         "Device of every rank: a name (kvplan list device), a file, or figures in place such as "
+         "Device of every rank: a name (kvplan list device), a file, or its figures such as "
          "total_bytes=25250627584,bandwidth=1008e9,bf16_flops=165e12. Its memory determines the pool if no "
          "pool size is given, and its bandwidth and FLOP/s determine the roofline"},
     {.path = "deployment.tp",

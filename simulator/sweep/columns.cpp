@@ -59,7 +59,7 @@ Result<NumberColumn> parse_column(const Head& head, std::string_view text) {
   } else if (vary == head.varies.end()) {
     return not_expected("a figure or a varied path (" + names_like(head, name) + ")", name);
   } else if (!are_numbers(*vary)) {
-    return bad_input("expected numbers as values of " + vary->path + " are others");
+    return bad_input("expected a path with numbers as values; those of " + vary->path + " are not numbers");
   }
   if (wanted != runs::Better::kNeither) column.better = wanted;
   return column;

@@ -19,7 +19,7 @@ Result<Groups> groups_of(const runs::Vary& vary, std::size_t most, std::size_t r
     const auto number = parse_decimal(value);
     if (!number)
       return bad_input("expected numbers, or at most " + std::to_string(most) + " values; " + vary.path +
-                       " has " + std::to_string(vary.values.size()) + " others");
+                       " has " + std::to_string(vary.values.size()) + " values that are not all numbers");
     numbers.emplace_back(*number, value);
   }
   std::sort(numbers.begin(), numbers.end());

@@ -15,9 +15,10 @@ constexpr Descriptor kAuto{
     .family = "answers",
     .name = "auto",
     .summary =
-        "As session, for each prompt that is at least as long as prompt and answer before it, where "
-        "its ids begin with those of the prompt before it and go on with new ones; as unknown for all "
-        "others.",
+        "Like session for a prompt that is at least as long as the previous prompt and its answer together, "
+        "if "
+        "its prefix ids begin with those of the previous prompt and continue with new ids; like unknown for "
+        "all other prompts.",
     .source =
         "kvplan; hits on generated blocks as in vllm-project/vllm v0.15.1 (vllm/v1/core/block_pool.py) and "
         "sgl-project/sglang v0.5.5 (python/sglang/srt/mem_cache/radix_cache.py, cache_finished_req)",
@@ -27,15 +28,15 @@ constexpr Descriptor kSession{
     .family = "answers",
     .name = "session",
     .summary =
-        "The next prompt of a session begins with prompt and answer of the turn before it, or with as much "
-        "of both as it has tokens; the prefix cache finds the blocks of the answer.",
+        "The next prompt of a session begins with the previous prompt and its answer, as far as it is long "
+        "enough; the prefix cache finds the blocks of the answer.",
     .source = "kvplan",
     .params = {}};
 
 constexpr Descriptor kUnknown{
     .family = "answers",
     .name = "unknown",
-    .summary = "No prompt holds an answer: a block with a generated token is like no other.",
+    .summary = "No prompt contains an earlier answer: no other request hits a block with a generated token.",
     .source = "kvplan",
     .params = {}};
 

@@ -118,9 +118,10 @@ TEST(Answer, AShortageIsSaidWhereItIs) {
     const std::string sentence = answer_sentences(comparison)[0];
     return sentence.substr(sentence.find("refused"), sentence.find(';') - sentence.find("refused"));
   };
-  EXPECT_EQ(told(500, 0), "refused memory (too little for the request)");
+  EXPECT_EQ(told(500, 0), "refused memory (less than the request needed)");
   EXPECT_EQ(told(0, 500), "refused memory (enough for the request, but fragmented)");
-  EXPECT_EQ(told(125, 375), "refused memory (25.00 % of it too little for the request, 75.00 % fragmented)");
+  EXPECT_EQ(told(125, 375),
+            "refused memory (25.00 % of it less than the request needed, 75.00 % fragmented)");
 }
 
 TEST(Answer, ThoseThatTieWithTheBestAreCounted) {

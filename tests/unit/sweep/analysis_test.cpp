@@ -95,7 +95,7 @@ TEST(Groups, ValuesByThemselvesOrAsManyToEachRange) {
   EXPECT_EQ(groups_of({"p", {"1", "2", "3", "4"}}, 3, 3).value().labels,
             (std::vector<std::string>{"1..2", "3", "4"}));
   EXPECT_EQ(groups_of({"p", {"1", "2", "3", "x"}}, 3, 2).error().to_string(),
-            "expected numbers, or at most 3 values; p has 4 others");
+            "expected numbers, or at most 3 values; p has 4 values that are not all numbers");
 }
 
 /// A database of a grid with some cases missing, some failed and some without a value.
@@ -355,7 +355,7 @@ TEST(Analyses, WhatIsWrong) {
   EXPECT_EQ(column("zz"), "expected a figure or a varied path (mode, size, one), found \"zz\"");
   EXPECT_EQ(column("time,time"), "expected each figure once, found time again");
   EXPECT_EQ(column("time:best"), "expected NAME, NAME:lower or NAME:higher, found \"time:best\"");
-  EXPECT_EQ(column("mode"), "expected numbers as values of mode are others");
+  EXPECT_EQ(column("mode"), "expected a path with numbers as values; those of mode are not numbers");
   EXPECT_EQ(pareto_front(database, parse_columns(head, "time").value()).error().to_string(),
             "expected two figures or more");
   EXPECT_EQ(pareto_front(database, parse_columns(head, "time,count").value()).error().to_string(),
