@@ -13,6 +13,7 @@
 #include "simulator/cli/outputs.h"
 #include "simulator/cli/progress.h"
 #include "simulator/cli/scenario_input.h"
+#include "simulator/cli/vary_input.h"
 #include "simulator/io/device_file.h"
 #include "simulator/io/openers.h"
 #include "simulator/launch/export.h"
@@ -188,9 +189,13 @@ Status run(const PlanFlags& flags) {
   }
   for (const std::string& text : flags.may) {
     KVPLAN_TRY(const runs::Scenario scenario, runs::resolve(request.settings));
-    auto vary = planner::parse_may(text, scenario);
-    if (!vary.ok()) return Error(vary.error()).at_field("--may");
-    request.may.push_back(std::move(vary).value());
+    auto vary = read_vary(text);
+    if (!vary.ok()) {
+      Error error = vary.error();
+      const bool of_file = !error.file.empty() && error.field.empty();
+      return of_file ? error : std::move(error).at_field("--may");
+    }
+    request.may.push_back(planner::with_whole_path(std::move(vary).value(), scenario));
   }
   request.most_gpus = flags.most_gpus;
   if (flags.budget > 0) request.budget_per_hour = flags.budget;

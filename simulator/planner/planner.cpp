@@ -51,6 +51,7 @@ class Planner {
       break;
     }
     describe_path();
+    note_errors();
     return std::move(plan_);
   }
 
@@ -230,6 +231,24 @@ class Planner {
     return nearest;
   }
 
+  /// The first case that could not run; null: none.
+  [[nodiscard]] const Step* first_error() const {
+    const auto& steps = trials_->steps();
+    const auto found = std::find_if(steps.begin(), steps.end(),
+                                    [](const Step& step) { return !step.outcome.error.empty(); });
+    return found == steps.end() ? nullptr : &*found;
+  }
+  /// Cases that could not run count as unfit. That may be a mistake in a value, so it is said.
+  void note_errors() {
+    const Step* const first = first_error();
+    if (first == nullptr) return;
+    const auto count = std::count_if(trials_->steps().begin(), trials_->steps().end(),
+                                     [](const Step& step) { return !step.outcome.error.empty(); });
+    plan_.notes.push_back(report::grouped(count) +
+                          (count == 1 ? " case could not run: " : " cases could not run; the first: ") +
+                          first->outcome.error + ".");
+  }
+
   /// The error where nothing meets the targets: what would help.
   Error nothing_meets(std::size_t rate, const SearchResult& found) {
     if (request_.budget_per_hour) {
@@ -242,9 +261,12 @@ class Planner {
             .at_field("--budget");
     }
     const auto nearest = nearest_of(found, std::nullopt);
-    if (!nearest)
-      return bad_input("no deployment within --max-gpus " + std::to_string(request_.most_gpus) + " could run")
+    if (!nearest) {
+      const Step* const failed = first_error();
+      return bad_input("no deployment within --max-gpus " + std::to_string(request_.most_gpus) +
+                       " could run" + (failed == nullptr ? "" : ": " + failed->outcome.error))
           .at_field("--max-gpus");
+    }
     const Option option = option_of(rate, *nearest);
     std::string change;
     for (const TargetOutcome& each : option.targets) {
@@ -414,8 +436,7 @@ Result<Plan> make_plan(const PlanRequest& request) {
   return Planner(request, std::move(prepared)).take();
 }
 
-Result<runs::Vary> parse_may(std::string_view text, const runs::Scenario& scenario) {
-  KVPLAN_TRY(runs::Vary vary, runs::parse_vary(text));
+runs::Vary with_whole_path(runs::Vary vary, const runs::Scenario& scenario) {
   const scheduling::EngineTraits traits = scenario.engine_traits();
   const std::array<std::pair<std::string_view, std::string>, 9> names{
       {{"kv-format", "format"},
@@ -428,7 +449,10 @@ Result<runs::Vary> parse_may(std::string_view text, const runs::Scenario& scenar
        {"allocator", "memory.allocator"},
        {"router", "fleet.router"}}};
   for (const auto& [name, path] : names)
-    if (vary.path == name) vary.path = path;
+    if (vary.path == name) {
+      vary.path = path;
+      break;
+    }
   return vary;
 }
 

@@ -46,7 +46,7 @@ struct PlanRequest {
 /// budget that nothing meets (with what would help), interrupted before anything was found.
 Result<Plan> make_plan(const PlanRequest& request);
 
-/// Short names of paths in --may: "kv-format" is "format". The engine decides names of its parameters.
-Result<runs::Vary> parse_may(std::string_view text, const runs::Scenario& scenario);
+/// `may` with the whole path of a short name: "kv-format" is "format". The engine decides names of its parameters.
+runs::Vary with_whole_path(runs::Vary may, const runs::Scenario& scenario);
 
 }  // namespace kvplan::planner

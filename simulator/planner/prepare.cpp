@@ -39,6 +39,20 @@ std::vector<std::string> axis_of(std::vector<runs::Vary>& may, const std::vector
   return otherwise;
 }
 
+/// Paths that say what is asked for: a search that chose their values would change the question.
+bool is_question(std::string_view path) {
+  return path.starts_with("workload.") || path.starts_with("targets.") || path == "prices" || path == "seed";
+}
+
+Status check_paths(const std::vector<runs::Vary>& may) {
+  for (const runs::Vary& vary : may)
+    if (is_question(vary.path))
+      return bad_input("expected a part of the deployment, found what is asked for: use --set " + vary.path +
+                       "=VALUE")
+          .at_field("--may " + vary.path);
+  return Done{};
+}
+
 /// `may` with the scenario's own value first.
 Status add_own_values(std::vector<runs::Vary>& may, const runs::Scenario& scenario) {
   for (runs::Vary& vary : may) {
@@ -150,6 +164,7 @@ class Preparation {
   Result<Prepared> take() {
     settings_ = request_.settings;
     may_ = request_.may;
+    KVPLAN_TRY_DO(check_paths(may_));
     KVPLAN_TRY_DO(choose_devices());
     KVPLAN_TRY(const runs::Scenario base, base_scenario());
     out_.targets = targets_of(base, request_.goodput_per_s);
@@ -268,9 +283,12 @@ class Preparation {
   Status find_live_shapes() {
     std::optional<Error> first_error;
     std::set<std::string> started;  // shapes without their stages
+    KVPLAN_TRY(const runs::Combinations combinations, out_.space.shape_combinations());
+    runs::ValueCheck values(combinations);
     for (std::size_t shape = 0; shape < out_.space.shapes(); ++shape) {
       if (request_.control != nullptr && request_.control->wants_stop()) return interrupted_error();
       const auto scenario = runs::resolve(out_.space.settings(request_.rates.front(), shape, 1));
+      values.told(static_cast<std::int64_t>(shape), scenario.ok() ? nullptr : &scenario.error());
       if (!scenario.ok()) {
         if (!first_error) first_error = scenario.error();
         out_.refused.push_back({out_.space.shape_name(shape), scenario.error().to_string()});
@@ -278,6 +296,7 @@ class Preparation {
       }
       KVPLAN_TRY_DO(judge(shape, scenario.value(), started));
     }
+    KVPLAN_TRY_DO(values.slips(out_.space.options().settings));
     if (!out_.shapes.empty()) return Done{};
     if (first_error && out_.refused.size() == out_.space.shapes() &&
         out_.refused.front().why == first_error->to_string())

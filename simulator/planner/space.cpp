@@ -1,6 +1,7 @@
 #include "simulator/planner/space.h"
 
 #include "simulator/base/check.h"
+#include "simulator/report/number_text.h"
 
 namespace kvplan::planner {
 namespace {
@@ -31,9 +32,19 @@ Result<Space> Space::of(SpaceOptions options) {
     for (std::size_t j = 0; j < i; ++j)
       if (varies[i].path == varies[j].path)
         return bad_input("expected each path once, found " + varies[i].path + " again").at_field("--may");
-  for (std::size_t i = kFirstShapeAxis; i + 1 < varies.size(); ++i) space.shapes_ *= varies[i].values.size();
+  for (std::size_t i = kFirstShapeAxis; i + 1 < varies.size(); ++i) {
+    space.shapes_ *= varies[i].values.size();
+    if (space.shapes_ > static_cast<std::size_t>(kMostShapes))
+      return bad_input("expected at most " + report::grouped(kMostShapes) +
+                       " combinations of devices, ranks and values")
+          .at_field("--may");
+  }
   space.options_ = std::move(options);
   return space;
+}
+
+Result<runs::Combinations> Space::shape_combinations() const {
+  return runs::Combinations::of({varies_.begin() + kFirstShapeAxis, varies_.end() - 1}, kMostShapes);
 }
 
 runs::Varied Space::shape(std::size_t number) const {

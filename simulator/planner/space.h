@@ -14,6 +14,9 @@ namespace kvplan::planner {
 /// The axis of a database that states on which requests a case ran: `whole`, or `busiest`, a slice of the trace.
 inline constexpr const char* kSliceAxis = "plan.slice";
 
+/// Most shapes of a space.
+inline constexpr std::int64_t kMostShapes = 100'000;
+
 /// A setting with the plan as its source.
 runs::Setting planned(std::string path, std::string text);
 
@@ -29,10 +32,12 @@ struct SpaceOptions {
 
 class Space {
  public:
-  /// Errors: a path occurs twice.
+  /// Errors: a path occurs twice, more than kMostShapes shapes.
   static Result<Space> of(SpaceOptions options);
 
   [[nodiscard]] std::size_t shapes() const { return shapes_; }
+  /// The shapes as combinations of values, with the same numbers.
+  [[nodiscard]] Result<runs::Combinations> shape_combinations() const;
   /// Paths and values of a shape.
   [[nodiscard]] runs::Varied shape(std::size_t number) const;
   /// "h100-sxm, tp=4, pp=1".

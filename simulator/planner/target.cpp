@@ -64,7 +64,8 @@ Status read_at_least(std::string_view name, std::string_view limit, Read& out) {
   if (name != "met" && name != "goodput") return not_expected(kForms, std::string(name) + ">=");
   if (name == "goodput" && limit.ends_with("/s")) {
     const auto rate = parse_decimal(limit.substr(0, limit.size() - 2));
-    if (!rate || *rate <= 0) return not_expected("requests per second such as 5/s", limit);
+    if (!rate || *rate <= 0 || *rate > 1e9)
+      return not_expected("requests per second such as 5/s, at most 1e9/s", limit);
     if (out.goodput) return bad_input("expected one goodput, found a second");
     out.goodput = rate;
     return Done{};

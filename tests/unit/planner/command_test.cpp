@@ -175,6 +175,9 @@ TEST(PlanCommand, MistakesAreOneLineThatSaysWhatWouldHelp) {
       {"--devices h100-sxm", "add --target"},
       {"--devices h100-sxm --target 'ttft.p99<=2s' --resume", "--out"},
       {"--devices h100-sxm --target 'ttft.p99<=2s' --rate 0", "--rate"},
+      {"--devices h100-sxm --devices l40s --target 'ttft.p99<=2s'",
+       "--devices: expected it once, found it 2 times"},
+      {"--devices h100-sxm --target 'goodput>=1e300/s' --target 'ttft<=1s'", "at most 1e9/s"},
   };
   for (const auto& [options, words] : cases) {
     const Outcome outcome = run_kvplan(trace + options);
@@ -182,6 +185,48 @@ TEST(PlanCommand, MistakesAreOneLineThatSaysWhatWouldHelp) {
     EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
     EXPECT_NE(outcome.err.find(words), std::string::npos) << options << "\n" << outcome.err;
   }
+}
+
+/// A former error: values that no deployment can have were left out of the search in silence, and so were values in a
+/// file.
+TEST(PlanCommand, ValuesThatTheSearchMayChooseAreChecked) {
+  const TemporaryFolder folder;
+  write_trace(folder.file("t.csv"), 50);
+  write_file(folder.file("seqs"), "4\n8\n");
+  write_file(folder.file("wrong"), "4\nbanana\n");
+  const std::string plan = "plan '" + folder.file("t.csv") + "'" + joined(kSmall) + " --may '";
+  const std::pair<std::string, std::string> cases[] = {
+      {"max-seqs=banana", "found \"banana\""},
+      {"max-seqs=8;banana", "found \"banana\""},
+      {"max-seqs=@" + folder.file("wrong"), "found \"banana\""},
+      {"max-seqs=@" + folder.file("none"), "none: cannot open"},
+      {"tp=1;0", "deployment.tp"},
+      {"kv-format=fp8;bananas", "bananas"},
+      {"allocator=paged;nonsense", "nonsense"},
+      {"nonsense=1", "expected a path of a scenario"},
+      {"engine.nonsense=1", "no parameter nonsense"},
+      {"workload.trace=/nowhere", "use --set workload.trace=VALUE"},
+      {"targets.ttft_s=3", "use --set targets.ttft_s=VALUE"},
+      {"prices=/nowhere", "use --set prices=VALUE"},
+      {"seed=1;2", "use --set seed=VALUE"},
+      {"max-seqs=1..1000000:1", "expected at most 100,000 combinations"},
+      {"max-seqs=1..1000000:1' --may 'token-budget=1..1000000:1' --may 'block=1..1000000:1' --may "
+       "'engine.long_prefill_threshold=1..1000000:1",
+       "expected at most 100,000 combinations"},
+  };
+  for (const auto& [may, words] : cases) {
+    const Outcome outcome = run_kvplan(plan + may + "'");
+    EXPECT_EQ(outcome.exit_code, 2) << may;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    EXPECT_NE(outcome.err.find(words), std::string::npos) << may << "\n" << outcome.err;
+  }
+  const Outcome lost = run_kvplan(plan + "latency=calibrated:file=/nowhere'");
+  EXPECT_EQ(lost.exit_code, 0) << lost.err;
+  EXPECT_NE(lost.out.find("could not run: "), std::string::npos) << lost.out;
+  EXPECT_NE(lost.out.find("/nowhere: cannot open"), std::string::npos) << lost.out;
+  const Outcome values = run_kvplan(plan + "max-seqs=4;8'");
+  EXPECT_EQ(values.exit_code, 0) << values.err;
+  EXPECT_EQ(run_kvplan(plan + "max-seqs=@" + folder.file("seqs") + "'").out, values.out);
 }
 
 }  // namespace
