@@ -2,16 +2,18 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <vector>
 
 namespace kvplan::model {
 namespace {
 
 /// A key with one of these words is an attention key.
-constexpr std::array<std::string_view, 23> kWords{
-    "attention", "attentions", "attn", "head",  "heads", "window",   "windows",   "kv",
-    "query",     "swa",        "mla",  "mamba", "ssm",   "conv",     "conv1d",    "recurrent",
-    "rwkv",      "lru",        "cla",  "yoco",  "moba",  "compress", "compressed"};
+constexpr std::array<std::string_view, 29> kWords{
+    "attention", "attentions", "attn", "head",   "heads",    "window",   "windows",    "kv",
+    "query",     "swa",        "mla",  "mamba",  "ssm",      "conv",     "conv1d",     "recurrent",
+    "rwkv",      "lru",        "cla",  "yoco",   "moba",     "compress", "compressed", "nsa",
+    "dsa",       "delta",      "gla",  "retnet", "retention"};
 
 /// So is a key with one word from each of these two lists.
 constexpr std::array<std::string_view, 5> kLayers{"layer", "layers", "block", "blocks", "hybrid"};
@@ -57,26 +59,32 @@ bool is_one_of(const List& list, std::string_view text) {
   return std::find(list.begin(), list.end(), text) != list.end();
 }
 
-std::vector<std::string_view> words_of(std::string_view key) {
-  std::vector<std::string_view> words;
-  while (!key.empty()) {
-    const std::size_t end = std::min(key.find('_'), key.size());
-    if (end > 0) words.push_back(key.substr(0, end));
-    key.remove_prefix(std::min(end + 1, key.size()));
+/// The words of a key, in small letters: of "num_kv_heads", and as well of "numKvHeads" and "Num KV heads".
+std::vector<std::string> words_of(std::string_view key) {
+  std::vector<std::string> words(1);
+  char before = '_';
+  for (const char c : key) {
+    const bool capital = c >= 'A' && c <= 'Z';
+    const bool small = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+    const bool after_small = (before >= 'a' && before <= 'z') || (before >= '0' && before <= '9');
+    if (!words.back().empty() && ((!capital && !small) || (capital && after_small))) words.emplace_back();
+    if (capital || small) words.back() += capital ? static_cast<char>(c - 'A' + 'a') : c;
+    before = c;
   }
+  if (words.back().empty()) words.pop_back();
   return words;
 }
 
 template <class List>
-bool has_one_of(const List& list, const std::vector<std::string_view>& words) {
+bool has_one_of(const List& list, const std::vector<std::string>& words) {
   return std::any_of(words.begin(), words.end(),
-                     [&](std::string_view word) { return is_one_of(list, word); });
+                     [&](const std::string& word) { return is_one_of(list, word); });
 }
 
 }  // namespace
 
 bool belongs_to_attention(std::string_view key) {
-  const std::vector<std::string_view> words = words_of(key);
+  const std::vector<std::string> words = words_of(key);
   if (words.empty() || is_one_of(kOthers, words.front())) return false;
   if (key.find("lm_head") != std::string_view::npos) return false;  // the output layer
   return has_one_of(kWords, words) || (has_one_of(kLayers, words) && has_one_of(kKinds, words));

@@ -73,6 +73,14 @@ Result<std::optional<std::int64_t>> Config::maybe(Keys keys, WholeRange range) c
   std::int64_t number = 0;
   if (value.get_int64().get(number) != simdjson::SUCCESS || number < range.low || number > range.high)
     return wrong("expected " + expected_text(range) + ", found " + found(value), key);
+  for (const char* other : keys) {
+    dom::element same;
+    if (parts_->text[other].get(same) != simdjson::SUCCESS || same.is_null()) continue;
+    if (std::int64_t also = 0; same.get_int64().get(also) != simdjson::SUCCESS || also != number)
+      return wrong("expected the number of " + std::string(key) + " (" + std::to_string(number) +
+                       "), which means the same, found " + found(same),
+                   other);
+  }
   return std::optional<std::int64_t>(number);
 }
 

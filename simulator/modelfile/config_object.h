@@ -40,7 +40,7 @@ class Config {
   [[nodiscard]] Error wrong(std::string message, std::string_view key) const;
   /// The first of these synonymous keys that is present and not null.
   [[nodiscard]] const char* present(Keys keys) const;
-  /// Returns nothing if the key is absent or null.
+  /// Returns nothing if the keys are absent or null. Errors: synonymous keys with different numbers.
   [[nodiscard]] Result<std::optional<std::int64_t>> maybe(Keys keys, WholeRange range) const;
   [[nodiscard]] Result<std::int64_t> whole(Keys keys, std::int64_t most) const;
   /// For a key that may be left out.

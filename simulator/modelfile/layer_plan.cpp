@@ -119,7 +119,7 @@ Status add_block_indexer(const Config& config, const ModelShape& shape, std::vec
   KVPLAN_TRY(const std::int64_t size, sparse->whole_or({"sparse_index_dim"}, {1, kMostHeadSize}, 0));
   KVPLAN_TRY(const auto which, sparse->numbers("sparse_attention_freq", {0, 1}));
   KVPLAN_TRY(const auto alone, sparse->numbers("sparse_disable_index_value", {0, 1}));
-  config.claim({"sparse_attention_config"});
+  if (used == false || size > 0) config.claim({"sparse_attention_config"});
   if (used == false || size == 0) return Done{};
   for (const auto* list : {&which, &alone})
     if (!list->empty() && list->size() != layers.size())

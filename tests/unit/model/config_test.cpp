@@ -149,18 +149,26 @@ TEST(ModelConfig, KeysOfAttentionThatAreNotUnderstoodStopTheAnswer) {
   const std::string why =
       ": expected only keys that kvplan knows, found another key about attention: the KV cache may depend on "
       "it";
-  for (const auto& [key, value] :
-       std::map<std::string, std::string>{{"attn_layer_indices", "[9,18,27]"},  // Bamba
-                                          {"block_types", R"(["recurrent","recurrent","attention"])"},
-                                          {"attention_window_size", "2048"},  // RecurrentGemma
-                                          {"global_head_dim", "512"},         // Gemma 4
-                                          {"num_global_key_value_heads", "4"},
-                                          {"compress_ratios", "[0,0,4,128]"},  // DeepSeek-V4
-                                          {"swa_num_key_value_heads", "8"},
-                                          {"mamba_d_state", "256"},
-                                          {"conv_L_cache", "3"},
-                                          {"full_attn_idxs", "[2,5]"},
-                                          {"hybrid_layer_ids", "[6,12]"}})
+  for (const auto& [key, value] : std::map<std::string, std::string>{
+           {"attn_layer_indices", "[9,18,27]"},  // Bamba
+           {"block_types", R"(["recurrent","recurrent","attention"])"},
+           {"attention_window_size", "2048"},  // RecurrentGemma
+           {"global_head_dim", "512"},         // Gemma 4
+           {"num_global_key_value_heads", "4"},
+           {"compress_ratios", "[0,0,4,128]"},  // DeepSeek-V4
+           {"swa_num_key_value_heads", "8"},
+           {"mamba_d_state", "256"},
+           {"conv_L_cache", "3"},
+           {"full_attn_idxs", "[2,5]"},
+           {"hybrid_layer_ids", "[6,12]"},
+           // Keys are read by their words, whatever parts and capitals they have.
+           {"numKeyValueHeads", "2"},
+           {"Num_Key_Value_Heads", "2"},
+           {"num_key_value_heads ", "2"},
+           {"localWindow", "512"},
+           {"nsa_block_size", "64"},
+           {"delta_net", "{\"size\":3}"},
+           {"sparse_attention_config", "{\"block\":4}"}})
     EXPECT_EQ(error("{" + kDims + ",\"" + key + "\":" + value + "}"), "c.json: " + key + why);
   EXPECT_EQ(error(R"({"text_config":{)" + kDims + R"(,"swa_head_dim":8}})"),
             "c.json: text_config.swa_head_dim" + why);
@@ -172,6 +180,15 @@ TEST(ModelConfig, KeysOfAttentionThatAreNotUnderstoodStopTheAnswer) {
         R"("sliding_window_size":-1)", R"("full_attn_mod":1)", R"("lm_head_bias":true)",
         R"("cla_share_factor":2)", R"("attn_qkv_bias":true)", R"("query_pre_attn_scalar":256)"})
     EXPECT_EQ(error("{" + kDims + "," + silent + "}"), "no error") << silent;
+}
+
+TEST(ModelConfig, SynonymousKeysSayTheSame) {
+  EXPECT_EQ(error("{" + kDims + R"(,"num_key_value_heads":2,"num_kv_heads":2})"), "no error");
+  EXPECT_EQ(error("{" + kDims + R"(,"num_key_value_heads":2,"num_kv_heads":1})"),
+            "c.json: num_kv_heads: expected the number of num_key_value_heads (2), which means the same, "
+            "found \"1\"");
+  EXPECT_EQ(error("{" + kDims + R"(,"head_dim":64,"kv_channels":32})"),
+            "c.json: kv_channels: expected the number of head_dim (64), which means the same, found \"32\"");
 }
 
 /// Keys with default values may be left out; then only the family shows that layers differ.
