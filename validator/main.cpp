@@ -9,6 +9,7 @@
 #include "simulator/base/file_output.h"
 #include "simulator/base/json_writer.h"
 #include "simulator/base/number_input.h"
+#include "simulator/base/option_error.h"
 #include "simulator/base/program.h"
 #include "simulator/base/read_files.h"
 #include "validator/kernels/stages.h"
@@ -277,7 +278,7 @@ int run(int argc, char** argv) {
     return fail(unexpected(app.remaining(true)));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0)
-      return fail(Error{.message = std::string(error.what()) + " (see --help)", .file = {}, .field = {}});
+      return fail(Error{.message = option_error(error.what()) + " (see --help)", .file = {}, .field = {}});
     std::ostringstream text;  // output of --help or --version
     app.exit(error, text, text);
     const Status written = write_file("-", text.str());

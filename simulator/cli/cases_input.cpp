@@ -4,6 +4,7 @@
 #include <map>
 
 #include "simulator/base/number_input.h"
+#include "simulator/base/program.h"
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/vary_input.h"
 #include "simulator/sweep/draw.h"
@@ -35,6 +36,7 @@ class CaseLines {
     return Done{};
   }
   Result<runs::Combinations> cases() {
+    for (runs::Vary& vary : varies_) KVPLAN_TRY_DO(read_device_files(vary));
     return runs::Combinations::chosen(std::move(varies_), std::move(places_));
   }
 
@@ -119,7 +121,7 @@ Result<runs::Combinations> read_cases(const CasesInput& input) {
     KVPLAN_TRY(sweep::Spread spread, read_spread(text));
     spreads.push_back(std::move(spread));
   }
-  return sweep::draw_cases(spreads, input.random, static_cast<std::uint64_t>(input.seed));
+  return sweep::draw_cases(spreads, input.random, static_cast<std::uint64_t>(input.seed), interrupted);
 }
 
 std::string chosen_text(const CasesInput& input) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "simulator/base/check.h"
+#include "simulator/base/option_error.h"
 
 namespace kvplan::cli {
 
@@ -202,7 +203,7 @@ Result<std::string> CommandLine::run(std::vector<std::string> last_first) {
   try {
     app_->parse(std::move(last_first));
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) return bad_input(error.what());
+    if (error.get_exit_code() != 0) return bad_input(option_error(error.what()));
     std::ostringstream text;  // output of --help or --version
     app_->exit(error, text, text);
     return text.str();

@@ -58,13 +58,18 @@ Result<runs::Vary> vary_of(const ValueFile& from) {
 
 }  // namespace
 
-Result<runs::Vary> read_vary(const std::string& text) {
-  KVPLAN_TRY(const auto file, open_values(text));
-  KVPLAN_TRY(runs::Vary vary, file ? vary_of(*file) : runs::parse_vary(text));
-  if (vary.path != "deployment.device") return vary;
+Status read_device_files(runs::Vary& vary) {
+  if (vary.path != "deployment.device") return Done{};
   for (std::string& value : vary.values) {
     KVPLAN_TRY(value, io::device_text(value));
   }
+  return Done{};
+}
+
+Result<runs::Vary> read_vary(const std::string& text) {
+  KVPLAN_TRY(const auto file, open_values(text));
+  KVPLAN_TRY(runs::Vary vary, file ? vary_of(*file) : runs::parse_vary(text));
+  KVPLAN_TRY_DO(read_device_files(vary));
   return vary;
 }
 
@@ -77,7 +82,9 @@ Result<std::vector<runs::Vary>> read_varies(const std::vector<std::string>& text
   return varies;
 }
 
-Result<sweep::Spread> read_spread(const std::string& text) {
+namespace {
+
+Result<sweep::Spread> parsed_spread(const std::string& text) {
   KVPLAN_TRY(const auto file, open_values(text));
   if (!file) return sweep::parse_spread(text);
   if (file->lines.size() == 1) {
@@ -87,6 +94,14 @@ Result<sweep::Spread> read_spread(const std::string& text) {
   }
   KVPLAN_TRY(runs::Vary vary, vary_of(*file));
   return sweep::Spread{.of = std::move(vary)};
+}
+
+}  // namespace
+
+Result<sweep::Spread> read_spread(const std::string& text) {
+  KVPLAN_TRY(sweep::Spread spread, parsed_spread(text));
+  KVPLAN_TRY_DO(read_device_files(spread.of));
+  return spread;
 }
 
 }  // namespace kvplan::cli

@@ -1,5 +1,6 @@
 #include "simulator/io/device_file.h"
 
+#include "simulator/base/utf8.h"
 #include "simulator/modelfile/device_text.h"
 #include "traces/io/input.h"
 
@@ -17,7 +18,7 @@ Result<std::string> device_text(const std::string& text) {
   if (input->failed()) return input->error();
   if (content.size() > kMostBytes)
     return bad_input("expected a device in a file of at most 64 KiB").at_file(text);
-  KVPLAN_TRY(const model::DeviceShape device, model::device_of_file(content, text));
+  KVPLAN_TRY(const model::DeviceShape device, model::device_of_file(without_byte_order_mark(content), text));
   return model::in_place(device);
 }
 

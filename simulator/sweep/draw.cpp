@@ -14,6 +14,7 @@
 namespace kvplan::sweep {
 namespace {
 
+constexpr std::uint64_t kDrawsBetweenAsking = 4096;
 constexpr int kMostRepeats = 100'000;  // in a row; then hardly any case is left, which is an error
 
 /// Parses PATH=A..B or PATH=A..B:log. Returns nothing if the text is something else.
@@ -95,7 +96,7 @@ std::int64_t logarithmic_draw(std::int64_t low, std::int64_t high, std::uint64_t
 }
 
 Result<runs::Combinations> draw_cases(const std::vector<Spread>& spreads, std::int64_t count,
-                                      std::uint64_t seed) {
+                                      std::uint64_t seed, const std::function<bool()>& stop) {
   KVPLAN_CHECK(!spreads.empty() && count > 0);
   std::int64_t all = 1;
   std::vector<Random> streams;
@@ -110,7 +111,9 @@ Result<runs::Combinations> draw_cases(const std::vector<Spread>& spreads, std::i
 
   std::vector<std::vector<std::int64_t>> rows;
   std::unordered_set<std::vector<std::int64_t>, RowHash> seen;
+  std::uint64_t draws = 0;
   for (int repeats = 0; static_cast<std::int64_t>(rows.size()) < count;) {
+    if (++draws % kDrawsBetweenAsking == 0 && stop && stop()) return interrupted_error();
     std::vector<std::int64_t> row;
     for (std::size_t i = 0; i < spreads.size(); ++i) row.push_back(draw(spreads[i], streams[i]));
     if (seen.insert(row).second) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,8 +34,9 @@ std::int64_t logarithmic_draw(std::int64_t low, std::int64_t high, std::uint64_t
 
 /// Draws `count` different cases. The first ones do not depend on `count`. Values of a path are in the order in which
 /// they are written, numbers of a range ascending. Errors: a path twice, fewer different cases than that (or so few
-/// left that drawing does not find them). REQUIRES: a path, count > 0.
+/// left that drawing does not find them), interrupted: `stop`, which is asked from time to time, returned true.
+/// REQUIRES: a path, count > 0.
 Result<runs::Combinations> draw_cases(const std::vector<Spread>& spreads, std::int64_t count,
-                                      std::uint64_t seed);
+                                      std::uint64_t seed, const std::function<bool()>& stop = {});
 
 }  // namespace kvplan::sweep

@@ -58,6 +58,24 @@ TEST_F(Program, ArgumentsThatNothingTakesAreNamedInOrder) {
 }
 
 /// Standard error still receives a line, and the report is not mixed with the text.
+TEST_F(Program, AnOptionThatIsGivenTwiceSaysSo) {
+  const Outcome outcome = run("replay l.kve --json a --json b");
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_EQ(outcome.err, "kvplan-validate: --json: expected it once, found it 2 times (see --help)\n");
+}
+
+/// A device in a file may stand wherever a device is said.
+TEST_F(Program, ADeviceOfAFileIsReadInSettingsToo) {
+  put("d.json", R"({"name": "x", "total_bytes": 85520809984, "bandwidth": 3.35e12, "bf16_flops": 989e12})");
+  const std::string start = "run " KVPLAN_SOURCE_DIR
+                            "/traces/samples/chat.kvt --backend fake --seconds 0 --set workload.limit=2 "
+                            "--set memory.pool_tokens=4000 --set deployment.device=";
+  EXPECT_EQ(run(start + at("d.json")).code, 0) << run(start + at("d.json")).err;
+  const Outcome none = run(start + at("none.json"));
+  EXPECT_EQ(none.code, 2);
+  EXPECT_EQ(none.err, "kvplan-validate: " + at("none.json") + ": cannot open: No such file or directory\n");
+}
+
 TEST_F(Program, ClosedStreamsAreNotTakenForTheReport) {
   put("a.kve", log_bytes());
   const std::string command =

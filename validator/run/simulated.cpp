@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "simulator/base/program.h"
+#include "simulator/io/device_file.h"
 #include "simulator/io/model_file.h"
 #include "simulator/io/openers.h"
 #include "simulator/io/run_event_log.h"
@@ -32,6 +33,7 @@ Result<runs::Scenario> read_scenario(const std::string& input, const std::vector
     KVPLAN_TRY(runs::Setting setting, runs::parse_setting(text));
     settings.push_back(std::move(setting));
   }
+  KVPLAN_TRY_DO(io::read_devices(settings));
   return runs::resolve(settings);
 }
 

@@ -397,6 +397,34 @@ TEST(SweepCommand, ValuesComeFromAFileToo) {
             "kvplan: " + folder.file("nowhere") + ": cannot open: No such file or directory\n");
 }
 
+/// A device in a file may stand wherever a device is said.
+TEST(SweepCommand, DevicesComeFromFilesToo) {
+  const TemporaryFolder folder;
+  const std::string place =
+      "name=x,total_bytes=85520809984,bandwidth=3350000000000,bf16_flops=989000000000000";
+  // With a byte-order mark, as some editors write it.
+  write_file(folder.file("d.json"),
+             "\xEF\xBB\xBF"
+             R"({"name": "x", "total_bytes": 85520809984, "bandwidth": 3.35e12, "bf16_flops": 989e12})");
+  write_file(folder.file("cases.csv"), "deployment.device\n" + folder.file("d.json") + "\nh100-sxm\n");
+  write_file(folder.file("none.csv"), "deployment.device\n" + folder.file("none.json") + "\n");
+  const std::string start = "sweep " + kTrace + " --set workload.limit=5 ";
+  const std::string vary = start + "--vary 'deployment.device=";
+  ASSERT_EQ(run_kvplan(vary + place + ";h100-sxm' --out " + folder.file("a")).exit_code, 0);
+  for (const std::string& same :
+       {start + "--cases " + folder.file("cases.csv"), vary + folder.file("d.json") + ";h100-sxm'"}) {
+    const auto outcome = run_kvplan(same + " --out " + folder.file("b"));
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(csv_of(folder.file("a")), csv_of(folder.file("b")));
+    std::filesystem::remove(folder.file("b"));
+  }
+  EXPECT_EQ(
+      run_kvplan(vary + folder.file("d.json") + ";h100-sxm' --random 2 --out " + folder.file("c")).exit_code,
+      0);
+  EXPECT_EQ(run_kvplan(start + "--cases " + folder.file("none.csv") + " --out " + folder.file("e")).err,
+            "kvplan: " + folder.file("none.json") + ": cannot open: No such file or directory\n");
+}
+
 TEST(SweepCommand, AnotherContentOfATraceIsAnotherSweep) {
   const TemporaryFolder folder;
   const std::string trace = folder.file("t.csv");

@@ -86,6 +86,9 @@ TEST(Draw, EveryCaseOnce) {
     EXPECT_EQ(seen.size(), 24U);
     EXPECT_EQ(cases.value().varies()[0].values, (std::vector<std::string>{"1", "2", "3", "4"}));
   }
+  int asked = 0;
+  EXPECT_EQ(draw_cases(spreads({"a=1..1000000"}), 1'000'000, 1, [&] { return ++asked == 3; }).error().kind,
+            ErrorKind::kInterrupted);
   EXPECT_EQ(draw_cases(spreads({"a=1..4", "b=x;y;z"}), 13, 1).error().to_string(),
             "--random: expected at most 12 different cases, because there are no more; found 13");
   EXPECT_EQ(draw_cases(spreads({"a=1..4", "a=x;y;z"}), 3, 1).error().to_string(),
