@@ -7,6 +7,7 @@
 
 #include "gui/viewmodel/formatting.h"
 #include "simulator/base/read_files.h"
+#include "simulator/base/utf8.h"
 
 namespace kvplan::gui {
 namespace {
@@ -14,6 +15,7 @@ constexpr qint64 kMostBytes = qint64{64} << 20;
 }
 
 std::optional<QJsonObject> read_json_object(std::string_view head, const std::string& path) {
+  head = without_byte_order_mark(head);
   const std::size_t first = head.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos || head[first] != '{') return std::nullopt;
   // A trace of one object per line begins likewise.
@@ -23,7 +25,11 @@ std::optional<QJsonObject> read_json_object(std::string_view head, const std::st
     return std::nullopt;
   QFile file(to_qstring(path));
   if (!file.open(QIODevice::ReadOnly) || file.size() > kMostBytes) return std::nullopt;
-  const QJsonDocument document = QJsonDocument::fromJson(file.readAll());
+  note_read(path);
+  const QByteArray text = file.readAll();
+  const auto bytes = without_byte_order_mark({text.constData(), static_cast<std::size_t>(text.size())});
+  const QJsonDocument document =
+      QJsonDocument::fromJson(QByteArray::fromRawData(bytes.data(), static_cast<qsizetype>(bytes.size())));
   if (!document.isObject()) return std::nullopt;
   return document.object();
 }

@@ -7,6 +7,7 @@
 #include "simulator/cli/outputs.h"
 #include "simulator/cli/progress.h"
 #include "simulator/io/device_file.h"
+#include "simulator/io/model_file.h"
 #include "simulator/io/startup_scenario.h"
 #include "simulator/launch/from_command.h"
 #include "simulator/report/content.h"
@@ -80,6 +81,9 @@ Status run(const Options& options) {
   launch::FromCommandOptions choices = options.choices;
   KVPLAN_TRY(choices.device, io::device_text(choices.device));
   KVPLAN_TRY(const launch::FromCommand answer, launch::from_command(options.command, choices));
+  // Runs of the written scenario read the model.
+  for (const std::string& model : {answer.model, options.choices.model})
+    KVPLAN_TRY_DO(check_apart(io::model_files(model), {options.output, options.json}));
   Outputs outputs;
   KVPLAN_TRY_DO(outputs.add(options.output, io::settings_json(answer.settings)));
   if (options.json.empty() && options.output != "-") {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "simulator/base/result.h"
 #include "simulator/model/model_shape.h"
@@ -10,5 +11,8 @@ namespace kvplan::io {
 
 /// Errors: unknown name, a file that cannot be read, a config that is invalid or lacks a key.
 Result<model::ModelShape> open_model(const std::string& name_or_path);
+
+/// The files that open_model reads for this text; none for the name of a known model.
+std::vector<std::string> model_files(const std::string& name_or_path);
 
 }  // namespace kvplan::io

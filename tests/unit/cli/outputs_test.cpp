@@ -170,6 +170,34 @@ TEST_F(OverInputs, WhateverNamesTheInput) {
   refused("format @A.json --format int8 --prefill 20 --json @A.k.f32", "A.k.f32");
 }
 
+/// A former error: a model that a server's command or an option names was overwritten; so were the values of --may.
+TEST_F(OverInputs, TheModelOfAServerAndValuesOfAPlan) {
+  const std::string why = "expected a different file: this one is the input and would be overwritten";
+  const auto refused = [&](const std::string& arguments, const std::string& output) {
+    const std::string before = read_file(at(output));
+    listing_ = folder_.listing();
+    expect_refused(arguments, output, why);
+    EXPECT_EQ(read_file(at(output)), before) << arguments;
+  };
+  write_file(at("m.json"), read_file(KVPLAN_SOURCE_DIR "/simulator/model/data/llama-2-7b.json"));
+  write_file(at("hf_quant_config.json"), "{}");
+  write_file(at("seqs"), "1\n2\n");
+  for (const char* flag : {"--json ", "-o "}) {
+    refused("scenario from-command 'vllm serve @m.json' " + (flag + std::string("@m.json")), "m.json");
+    refused("scenario from-command 'vllm serve x' --model @m.json " + (flag + std::string("@m.json")),
+            "m.json");
+    refused("scenario from-command 'vllm serve x' --model @m.json " +
+                (flag + std::string("@hf_quant_config.json")),
+            "hf_quant_config.json");
+  }
+  const std::string seqs = at("seqs");
+  const Outcome outcome = run_kvplan(
+      "plan '" + at("t.csv") + "' --set memory.pool_tokens=4000 --target ttft.p99\\<=9s --may max-seqs=@" +
+      seqs + " --json " + seqs);
+  EXPECT_EQ(outcome.err, "kvplan: " + seqs + ": " + why + "\n");
+  EXPECT_EQ(read_file(seqs), "1\n2\n");
+}
+
 TEST_F(OverInputs, TheValidatorRefusesToo) {
   ASSERT_EQ(run_kvplan("run '" + at("t.csv") + "' --events '" + at("l.kve") + "'").exit_code, 0);
   const std::string log = read_file(at("l.kve"));
