@@ -74,7 +74,8 @@ void add_predictions(const io::StartupChoices& choices, LogAnswer& answer) {
     answer.notes.push_back("kvplan predicts no pool here: " + predicted.error().message + ".");
     return;
   }
-  const auto& [placed, laid_out] = predicted.value();
+  const auto& placed = predicted.value().first;
+  const runs::PoolLayout& laid_out = predicted.value().second;
   const auto item = [&](std::string_view name) -> std::optional<double> {
     for (const model::PoolItem& each : placed.pool->items)
       if (each.name == name) return static_cast<double>(each.bytes) / (1 << 30);
