@@ -10,6 +10,7 @@ constexpr std::string_view kStates = "layers with a state in place of a KV cache
 constexpr std::string_view kLinear = "layers of linear attention";
 constexpr std::string_view kConvolutions = "layers of convolutions";
 constexpr std::string_view kWindows = "layers with a sliding window";
+constexpr std::string_view kIndexer = "layers with an indexer";
 
 constexpr std::array<const char*, 2> kPeriod{"attn_layer_period", "layers_block_type"};
 constexpr std::array<const char*, 1> kIndices{"attn_layer_indices"};
@@ -31,19 +32,23 @@ constexpr std::array<const char*, 1> kHybridPattern{"hybrid_layer_pattern"};
 constexpr std::array<const char*, 1> kBlockConfigs{"block_configs"};
 constexpr std::array<const char*, 2> kAttentionTypes{"attention_types", "attention_layers"};
 constexpr std::array<const char*, 2> kWindowPattern{"layer_types", "sliding_window_pattern"};
+constexpr std::array<const char*, 1> kIndexSize{"index_head_dim"};
+constexpr std::array<const char*, 1> kSparse{"sparse_attention_config"};
 
 // configuration_*.py of huggingface/transformers v4.57 and of the models' own repositories.
-constexpr std::array<LayerFamily, 37> kFamilies{{
+constexpr std::array<LayerFamily, 42> kFamilies{{
     {"bailing_hybrid", kLinear, kGroup},
     {"bailing_moe_linear", kLinear, kGroup},
     {"bamba", kStates, kIndices},
     {"cwm", kWindows, kWindowPattern},
+    {"deepseek_v32", kIndexer, kIndexSize},
     {"deepseek_v4", "layers with compressed caches", kCompressed},
     {"exaone4", kWindows, kWindowPattern},
     {"falcon_h1", "a state beside the KV cache", kMambaSizes},
     {"falcon_mamba", kStates, {}},
     {"gemma3n", "layers that share the cache of other layers", kShared},
     {"gemma4", kWindows, kWindowPattern},
+    {"glm_moe_dsa", kIndexer, kIndexSize},
     {"gpt_neo", kWindows, kAttentionTypes},
     {"granitemoehybrid", kStates, kTypes},
     {"jamba", kStates, kPeriod},
@@ -56,6 +61,7 @@ constexpr std::array<LayerFamily, 37> kFamilies{{
     {"mimo_v2_flash", kWindows, kHybridPattern},
     {"minimax", kLinear, kTypeList},
     {"minimax_m1", kLinear, kTypeList},
+    {"minimax_m3", kIndexer, kSparse},
     {"minimax_text_01", kLinear, kTypeList},
     {"nemotron-nas", "layers of different shapes", kBlockConfigs},
     {"nemotron_h", kStates, kBlocks},
@@ -68,6 +74,8 @@ constexpr std::array<LayerFamily, 37> kFamilies{{
     {"recurrent_gemma", kStates, kBlockTypes},
     {"rwkv", kStates, {}},
     {"rwkv7", kStates, {}},
+    {"step3p5", kWindows, kWindowPattern},
+    {"step3p7", kWindows, kWindowPattern},
     {"xlstm", kStates, {}},
     {"zamba", kStates, kPeriod},
     {"zamba2", kStates, kPeriod},

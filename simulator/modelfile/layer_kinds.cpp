@@ -125,17 +125,22 @@ Result<LayerKinds> from_indices(const Config& config, const Config& where, std::
 /// Windows where the file does not list them.
 Result<LayerKinds> by_window(const Config& config, std::int64_t layers) {
   KVPLAN_TRY(const auto window, config.maybe({"sliding_window"}, {1, kMostWindow}));
-  KVPLAN_TRY(const std::optional<bool> used, config.flag("use_sliding_window"));
+  KVPLAN_TRY(std::optional<bool> used, config.flag("use_sliding_window"));
+  const std::string type = config.text("model_type");
+  // Their windows are off where nothing says otherwise (huggingface/transformers v4.57, configuration_qwen2.py).
+  const bool off_unless_said = type.starts_with("qwen2") || type.starts_with("qwen3") || type == "mimo";
+  if (off_unless_said) used = used.value_or(false);
   if (!window || used == false) return all(layers, LayerKind::kFull);
   if (used == true) {
-    KVPLAN_TRY(const std::int64_t first, config.whole_or({"max_window_layers"}, {0, INT32_MAX}, 0));
+    constexpr std::int64_t kQwenFirst = 28;
+    KVPLAN_TRY(const std::int64_t first,
+               config.whole_or({"max_window_layers"}, {0, INT32_MAX}, off_unless_said ? kQwenFirst : 0));
     LayerKinds out = all(layers, LayerKind::kFull);
     for (std::int64_t i = first; i < layers; ++i) out.of[static_cast<std::size_t>(i)] = LayerKind::kSliding;
     return out;
   }
   KVPLAN_TRY(const auto period,
              config.maybe({"sliding_window_pattern", "_sliding_window_pattern"}, {1, kMostLayers}));
-  const std::string type = config.text("model_type");
   if (period) return by_period(layers, *period, LayerKind::kSliding, "sliding_window_pattern");
   if (type == "gemma2" || type == "gpt_oss")
     return by_period(layers, 2, LayerKind::kSliding, "sliding_window");

@@ -55,7 +55,7 @@ Result<LayerCache> read_latent(const Config& config, ModelShape& shape, std::int
   constexpr std::int64_t kScaled = 128;
   KVPLAN_TRY(const std::int64_t index, config.whole_or({"index_head_dim"}, {1, kMostHeadSize}, 0));
   if (index > 0) cache.indexer_bytes = index + kScale * ceil_div(index, kScaled);
-  config.claim({"index_head_dim", "index_n_heads"});
+  if (index > 0) config.claim({"index_head_dim", "index_n_heads"});
   return cache;
 }
 
@@ -64,6 +64,14 @@ Result<LayerCache> read_cache(const Config& config, ModelShape& shape) {
   WeightShape& weights = shape.weight_shape;
   KVPLAN_TRY(const auto rank, config.maybe({"kv_lora_rank"}, {1, kMostFeedForward}));
   if (rank) return read_latent(config, shape, *rank);
+  // Sizes of latent attention without its rank; 0 in the DeepSeek family where nothing is latent.
+  for (const char* key : {"qk_rope_head_dim", "qk_nope_head_dim"}) {
+    KVPLAN_TRY(const std::int64_t size, config.whole_or({key}, {0, kMostHeadSize}, 0));
+    if (size > 0)
+      return config.wrong(
+          "expected the rank of the latent cache beside " + std::string(key) + ", found nothing",
+          "kv_lora_rank");
+  }
   LayerCache cache;
   KVPLAN_TRY(cache.heads, read_own_kv_heads(config, shape.query_heads));
   KVPLAN_TRY(const auto size,

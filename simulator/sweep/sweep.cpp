@@ -117,7 +117,10 @@ Result<Sweep> Sweep::prepare(Request request) {
     const Result<runs::Scenario> scenario = sweep.scenario(i);
     values.told(i, scenario ? nullptr : &scenario.error());
     if (!scenario) {
-      if (sweep.cases_->count() == 1) return scenario.error();
+      if (sweep.cases_->count() == 1) {
+        KVPLAN_TRY_DO(values.slips(sweep.settings_));  // with the place of the value
+        return scenario.error();
+      }
       identity.add_text("cannot be read");
       continue;
     }

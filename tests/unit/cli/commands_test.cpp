@@ -64,6 +64,14 @@ TEST(Commands, ArgumentsThatNothingTakesAreNamedInOrder) {
   EXPECT_EQ(said("run --json --one -- --two").find("not expected"), std::string::npos);
 }
 
+TEST(Commands, OptionsWithoutAValueAndGivenTwice) {
+  EXPECT_EQ(run_kvplan("run T --json").err, "kvplan: --json: expected a value, found nothing (see --help)\n");
+  EXPECT_EQ(run_kvplan("run T --json a --json b").err,
+            "kvplan: --json: expected it once, found it 2 times (see --help)\n");
+  EXPECT_EQ(run_kvplan("run T --threads 1 --threads 2 --threads 3").err,
+            "kvplan: --threads: expected it once, found it 3 times (see --help)\n");
+}
+
 /// An error that names only the surplus word would not say what is wrong.
 TEST(Commands, AValueStandsRightBehindItsEqualsSign) {
   const auto said = [](const std::string& arguments) {

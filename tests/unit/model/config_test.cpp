@@ -182,6 +182,34 @@ TEST(ModelConfig, KeysOfAttentionThatAreNotUnderstoodStopTheAnswer) {
     EXPECT_EQ(error("{" + kDims + "," + silent + "}"), "no error") << silent;
 }
 
+/// A key that is missing changes what the others mean.
+TEST(ModelConfig, HalfOfALatentCacheIsRefused) {
+  EXPECT_EQ(
+      error("{" + kDims + R"(,"qk_nope_head_dim":128,"qk_rope_head_dim":64,"v_head_dim":128})"),
+      "c.json: kv_lora_rank: expected the rank of the latent cache beside qk_rope_head_dim, found nothing");
+  EXPECT_EQ(error("{" + kDims + R"(,"kv_lora_rank":null,"qk_nope_head_dim":0,"qk_rope_head_dim":0})"),
+            "no error");
+  EXPECT_EQ(error("{" + kDims + R"(,"kv_lora_rank":512,"qk_rope_head_dim":64,"index_n_heads":32})"),
+            "c.json: index_n_heads: expected only keys that kvplan knows, found another key about attention: "
+            "the KV cache may depend on it");
+  for (const char* type : {"deepseek_v32", "glm_moe_dsa", "minimax_m3", "step3p7"})
+    EXPECT_EQ(error("{" + kDims + R"(,"sliding_window":8,"model_type":")" + type + "\"}").substr(0, 19),
+              "c.json: model_type:")
+        << type;
+}
+
+/// Of these families no layer has its window, if nothing says that windows are used.
+TEST(ModelConfig, WindowsThatAreOffUnlessTheFileSaysSo) {
+  for (const char* type : {"qwen2", "qwen3", "qwen3_moe", "mimo"}) {
+    const std::string base = kDims + R"(,"sliding_window":100,"model_type":")" + type + "\"";
+    EXPECT_EQ(windows(base), (Windows{0, 0, 0, 0, 0, 0})) << type;
+    EXPECT_EQ(windows(base + R"(,"use_sliding_window":true)"), (Windows{0, 0, 0, 0, 0, 0})) << type;
+    EXPECT_EQ(windows(base + R"(,"use_sliding_window":true,"max_window_layers":4)"),
+              (Windows{0, 0, 0, 0, 100, 100}))
+        << type;
+  }
+}
+
 TEST(ModelConfig, SynonymousKeysSayTheSame) {
   EXPECT_EQ(error("{" + kDims + R"(,"num_key_value_heads":2,"num_kv_heads":2})"), "no error");
   EXPECT_EQ(error("{" + kDims + R"(,"num_key_value_heads":2,"num_kv_heads":1})"),

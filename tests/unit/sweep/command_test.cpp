@@ -300,6 +300,10 @@ TEST(SweepCommand, WrongValuesOfAFileHaveItsLine) {
                 ":4: engine.max_seqs: vllm-v1:max_seqs: expected a whole number from 1 to 16777216 "
                 "(requests), found "
                 "\"many\"\n");
+  write_file(cases, "seed,nonsense\n1,4\n");
+  EXPECT_EQ(run_kvplan("sweep " + kTrace + " --cases " + cases + " --out " + folder.file("db"))
+                .err.find("kvplan: " + cases + ":2: nonsense: unknown scenario path \"nonsense\""),
+            0U);
   write_file(values, "1\n2\n1e9x\n");
   for (const std::string& command : {"sweep " + kTrace + " --out " + folder.file("db"), "compare " + kTrace})
     EXPECT_EQ(
