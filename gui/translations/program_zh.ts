@@ -115,7 +115,7 @@
         <translation>时长</translation>
     </message>
     <message>
-        <source>Time since it was last taken or let go</source>
+        <source>Time since it was last allocated or freed</source>
         <translation>自上次被取得或释放以来的时间</translation>
     </message>
     <message>

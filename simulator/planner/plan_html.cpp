@@ -57,7 +57,7 @@ void write_rate(Markup& html, const Plan& plan, const RatePlan& rate, std::size_
   report::write_table(html, devices_table(plan, rate));
   report::write_list(html, "The same price", rate.ties);
   if (!rate.baselines.empty()) report::write_table(html, formulas_table(plan, rate));
-  if (rate.exported) html.leaf("h2", "What starts it").leaf("pre", rate.exported->text).line_break();
+  if (rate.exported) html.leaf("h2", "How to start it").leaf("pre", rate.exported->text).line_break();
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ std::string fewer_line(const Plan& plan, const Option& fewer) {
 
 std::string binding_line(const std::vector<Binding>& binding) {
   constexpr std::size_t kShown = 4;
-  std::string text = "what binds (10 % more of it brings the tightest target nearer by): ";
+  std::string text = "what binds (with 10 % more of a resource, the tightest target falls by): ";
   for (std::size_t i = 0; i < binding.size() && i < kShown; ++i)
     text += (i == 0 ? "" : ", ") + binding[i].what + " " + report::fixed(binding[i].gain * 100, 1) + " %";
   if (binding.front().when_s)
@@ -56,7 +56,7 @@ std::string percent_of(double share) {
 
 std::string constraint_line(const Plan& plan, const ConstraintPrice& each) {
   const std::string loosened =
-      "10 % looser, " + each.target.name + " at " + each.relaxed.value_text(each.relaxed.limit) + ": saves ";
+      "10 % looser: " + each.target.name + " at " + each.relaxed.value_text(each.relaxed.limit) + " saves ";
   if (each.saves_per_hour <= 0 && each.saves_gpus <= 0) return loosened + "nothing";
   if (plan.currency.empty()) return loosened + grouped(each.saves_gpus) + " GPUs (" + each.with + ")";
   return loosened + rounded(each.saves_per_hour) + " " + plan.currency + " an hour (" + each.with + ")";
@@ -142,8 +142,11 @@ std::vector<std::string> around_lines(const Plan& plan, const RatePlan& rate) {
   if (rate.day_gpu_hours && rate.fixed_gpu_hours) {
     const auto [least, most] = std::minmax_element(
         rate.day.begin(), rate.day.end(), [](const DayPart& a, const DayPart& b) { return a.gpus < b.gpus; });
-    out.push_back("over the trace: " + grouped(least->gpus) + " to " + grouped(most->gpus) +
-                  " GPUs are needed, " + rounded(*rate.day_gpu_hours) +
+    const std::string needed = least->gpus < most->gpus
+                                   ? grouped(least->gpus) + " to " + grouped(most->gpus) + " GPUs are needed"
+                               : most->gpus == 1 ? std::string("1 GPU is needed all the time")
+                                                 : grouped(most->gpus) + " GPUs are needed all the time";
+    out.push_back("over the trace: " + needed + ", " + rounded(*rate.day_gpu_hours) +
                   " GPU hours with a perfect autoscaler (start-up " + seconds_text(plan.start_up_s) +
                   ") against " + rounded(*rate.fixed_gpu_hours));
   }
@@ -154,10 +157,10 @@ std::vector<std::string> sure_lines(const RatePlan& rate) {
   std::vector<std::string> out;
   if (rate.traffic) {
     const TrafficDoubt& doubt = *rate.traffic;
-    std::string text = "this traffic: in " + grouped(doubt.resamples) +
-                       " resamples of it, the answer meets the targets in " + percent_of(doubt.answer_meets);
-    if (doubt.fewer_meets) text += ", the smaller one in " + percent_of(*doubt.fewer_meets);
-    if (doubt.more_meets) text += ", the larger one in " + percent_of(*doubt.more_meets);
+    std::string text = "this traffic: the answer meets the targets in " + percent_of(doubt.answer_meets) +
+                       " of " + grouped(doubt.resamples) + " resamples";
+    if (doubt.fewer_meets) text += ", fewer GPUs in " + percent_of(*doubt.fewer_meets);
+    if (doubt.more_meets) text += ", more GPUs in " + percent_of(*doubt.more_meets);
     out.push_back(std::move(text));
     text = "90 % of the resamples lie between:";
     for (std::size_t i = 0; i < doubt.targets.size(); ++i) {
@@ -177,7 +180,7 @@ std::vector<std::string> sure_lines(const RatePlan& rate) {
   std::string text = "pool and step times: ";
   text += less.empty() ? "the answer stands with 10 % less of any one resource"
                        : "the answer misses its targets with 10 % less " + less;
-  if (!more.empty()) text += "; the smaller one meets them with 10 % more " + more;
+  if (!more.empty()) text += "; fewer GPUs meet them with 10 % more " + more;
   out.push_back(std::move(text));
   return out;
 }
@@ -189,7 +192,7 @@ report::Table sensitivity_table(const RatePlan& rate) {
     table.rows.push_back({each.what + " (" + each.change + ")",
                           {percent_of(each.less), percent_of(rate.tightest), percent_of(each.more),
                            each.less_flips ? "misses the targets" : "holds",
-                           each.more_flips ? "the smaller one meets them" : "holds"}});
+                           each.more_flips ? "fewer GPUs meet them" : "holds"}});
   return table;
 }
 

@@ -32,7 +32,7 @@ class Writer {
     for (const std::string& tie : rate.ties) line("the same price: " + tie);
     section("What formulas would have bought", formula_lines(plan_, rate));
     if (!rate.exported) return;
-    title("What starts it");
+    title("How to start it");
     out_ += rate.exported->text;
   }
 

@@ -258,7 +258,7 @@ Status Replay::Impl::on(const log::Drop& f) {
   r->owes_drop = false;
   const log::Drop due = header_.returns_alloc_units ? blocks_to_free(*r) : log::Drop{f.request, 0, 0, 0, 0};
   if (due.released != f.released || due.first_released != f.first_released)
-    return contradict(f.request, "lets go of " + std::to_string(f.released) + " blocks from " +
+    return contradict(f.request, "frees " + std::to_string(f.released) + " blocks from " +
                                      std::to_string(f.first_released) + ", expected " +
                                      std::to_string(due.released) + " from " +
                                      std::to_string(due.first_released));

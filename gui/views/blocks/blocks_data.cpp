@@ -93,7 +93,7 @@ TableContent blocks_table(const observe::BlockMoment& moment, std::int64_t tick,
       {Blocks::tr("Held by requests"), QStringLiteral("holders"), CellKind::kText, {}},
       {Blocks::tr("Holders"), QStringLiteral("holder_count"), CellKind::kCount, {}},
       {Blocks::tr("For"), QStringLiteral("age_s"), CellKind::kSeconds,
-       Blocks::tr("Time since it was last taken or let go")},
+       Blocks::tr("Time since it was last allocated or freed")},
       {Blocks::tr("In the prefix cache"), QStringLiteral("findable"), CellKind::kText, {}},
   };
   content.rows = static_cast<int>(rows->size());

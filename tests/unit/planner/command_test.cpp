@@ -130,7 +130,7 @@ TEST(PlanCommand, TheWorkedPlanHasAllPartsOfItsExpectedOutput) {
   for (const char* part : {"\nAnswer at 1 times", "\nAnswer at 3 times", "\nAround it\n", "\nfewer: ",
                            "\nmore: ", "\nhead-room: ", "\nwhat binds ", "\nover the trace: ", "\nHow sure\n",
                            "\nthis traffic: ", "\nOther devices\n", "\nWhat formulas would have bought\n",
-                           "\nWhat starts it\n", "\nvllm serve meta-llama/Llama-3.1-70B", "\nDoubts\n"}) {
+                           "\nHow to start it\n", "\nvllm serve meta-llama/Llama-3.1-70B", "\nDoubts\n"}) {
     EXPECT_NE(outcome.out.find(part), std::string::npos) << part;
     EXPECT_NE(expected.find(part), std::string::npos) << part;
   }
