@@ -86,9 +86,8 @@ constexpr auto kParts = std::to_array<PartKind>({
     {Part::kBytes, "bytes", kPartOfAllocator, "",
      "memory that is allocated in bytes (caching, vmm), not in token slots"},
     {Part::kGrowing, "growing", kPartOfAllocator, "", "memory in which ranges grow in place (growing)"},
-    {Part::kNoPolicies, "no-policies", kPartOfEngine, "", "an engine that supports no token policy (sglang)"},
-    {Part::kPriority, "priority", kPartOfEngine, "engine.policy=priority",
-     "scheduling by priority (vllm-v1)"},
+    {Part::kNoPolicies, "no-policies", kPartOfEngine, "",
+     "an engine that supports no token policy (sglang), or none with its parameters"},
     {Part::kOwnOrder, "radix-tree", kPartOfEngine, "",
      "an engine that evicts cached blocks in its own order (sglang)"},
     {Part::kReadsAll, "reads-all", kPartOfEngine, "",
@@ -141,10 +140,8 @@ constexpr auto kTable = std::to_array<Combination>({
     {kReader, kMeasuredSteps, kRefused, kScenario,
      "whole step times were measured on an engine that reads the whole cache",
      "reader=full, or another latency model"},
-    {kPolicy, kPriority, kRefused, kScenario, "the engine supports no token policy with policy=priority",
-     "eviction=full, or engine.policy=fcfs"},
     {kPolicy, kNoPolicies, kRefused, kScenario, "the engine supports no token policy",
-     "eviction=full, or engine=vllm-v1"},
+     "eviction=full, or engine=vllm-v1 with default parameters"},
     {kReplacement, kOwnOrder, kRefused, kScenario,
      "the engine has its own order in which cached blocks are evicted",
      "memory.replacement=vllm-queue (the default), or engine=vllm-v1"},
@@ -164,9 +161,6 @@ constexpr auto kTable = std::to_array<Combination>({
     {kEncoded, kTables, kRefused, kScenario,
      "what the format stores for a token depends on all tokens of the request, in one table per request",
      kOneTable},
-    {kEncoded, kPriority, kRefused, kScenario,
-     "with policy=priority the engine supports only formats that encode every token when it is written",
-     kPlainFormat},
     {kEncoded, kNoPolicies, kRefused, kScenario,
      "the engine supports only formats that encode every token when it is written", kPlainFormat},
     {kLayersTogether, kWindowFormat, kRefused, kScenario,
@@ -338,6 +332,9 @@ const Combination* combination_of(Part one, Part other) {
 std::string said_of(Part part, const Scenario& s) {
   const PartKind& kind = part_kind(part);
   if (!kind.said.empty()) return std::string(kind.said);
+  if (part == kNoPolicies)
+    if (const std::string_view setting = s.engine_traits().no_policies_when; !setting.empty())
+      return std::string(kind.path) + "." + std::string(setting);
   const std::string_view path = path_of(part, s);
   return std::string(path) + "=" + std::string(name_in(s.text(path)));
 }

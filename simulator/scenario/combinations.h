@@ -64,8 +64,7 @@ enum class Part : std::uint8_t {
   kNoSharing,      ///< an allocator that shares no blocks between requests
   kBytes,          ///< memory that is allocated in bytes, not in slots of tokens
   kGrowing,        ///< memory that grows in place
-  kNoPolicies,     ///< an engine that follows no token policy
-  kPriority,       ///< an engine that schedules by priority
+  kNoPolicies,     ///< an engine that supports no token policy, with the parameters that it has
   kOwnOrder,       ///< an engine with its own eviction order for cached blocks
   kReadsAll,       ///< an engine with attention over everything that is held
   kCountsPages,    ///< an engine that counts pages without ids

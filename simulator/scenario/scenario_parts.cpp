@@ -74,8 +74,7 @@ void add_memory(const Scenario& s, RunParts& parts) {
 
 void add_engine(const Scenario& s, RunParts& parts) {
   const scheduling::EngineTraits traits = s.engine_traits();
-  parts.add(Part::kPriority, !traits.no_policies_when.empty() && !traits.follows_policies);
-  parts.add(Part::kNoPolicies, traits.no_policies_when.empty() && !traits.follows_policies);
+  parts.add(Part::kNoPolicies, !traits.follows_policies);
   parts.add(Part::kOwnOrder, traits.index_of_its_own);
   parts.add(Part::kReadsAll, !traits.reads_parts);
   parts.add(Part::kCountsPages, !traits.tells_blocks);

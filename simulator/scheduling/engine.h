@@ -52,7 +52,7 @@ struct EngineTraits {
   bool index_of_its_own{
       false};  ///< cached prefixes lie in the engine's own radix tree, which has its own eviction order
   bool follows_policies{true};  ///< token policies, layers with windows and retention schedules work
-  /// follows_policies is false only under this setting ("with policy=priority"); empty: it is always false.
+  /// PARAMETER=VALUE, under which alone follows_policies is false; empty: no parameter decides.
   std::string_view no_policies_when{};
   /// Attention reads tokens that a policy dropped, as long as their block is held
   bool reads_holes{false};

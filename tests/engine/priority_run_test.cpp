@@ -78,8 +78,9 @@ void expect_refused(const std::string& setting, const std::string& problem, cons
 }
 
 TEST(PriorityRun, WhatItIsRefusedBeside) {
-  expect_refused("eviction=window:window=64", "supports no token policy with policy=priority", "eviction");
-  expect_refused("eviction=h2o:hh=20,recent=20,placement=compact", "with policy=priority", "eviction");
+  expect_refused("eviction=window:window=64",
+                 "eviction=window does not work with engine.policy=priority: ", "eviction");
+  expect_refused("eviction=h2o:hh=20,recent=20,placement=compact", "supports no token policy", "eviction");
   for (const std::string allocator : {"growing", "contiguous:reserve=oracle,compact=on-refusal"})
     expect_refused("memory.allocator=" + allocator, "without compaction", "memory.allocator");
   expect_refused("memory.allocator=grouped", "one table for all layers", "memory.allocator");

@@ -85,7 +85,7 @@ EngineTraits traits(const Choice& engine) {
           .piece_tokens = {params.long_prefill_threshold, "long_prefill_threshold"},
           .wants_prefixes = engine.flag("prefix_cache"),
           .follows_policies = !params.by_priority,
-          .no_policies_when = "with policy=priority",
+          .no_policies_when = "policy=priority",
           .reads_holes = engine.text("reads") == kHeld,
           .without_priorities = params.by_priority ? kNoPriorities : std::string_view(),
           .log = {.by_priority = params.by_priority}};

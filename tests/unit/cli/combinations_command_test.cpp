@@ -57,7 +57,7 @@ TEST(CombinationsCommand, IsWhereARefusalComesFrom) {
   EXPECT_EQ(run.exit_code, 2);
   const std::string reason = "the engine supports no token policy";
   EXPECT_EQ(run.err, "kvplan: eviction: eviction=window does not work with engine=sglang: " + reason +
-                         ". Use eviction=full, or engine=vllm-v1\n");
+                         ". Use eviction=full, or engine=vllm-v1 with default parameters\n");
   EXPECT_NE(run_kvplan("list combinations --json").out.find("\"reason\": \"" + reason + "\""),
             std::string::npos);
 }
