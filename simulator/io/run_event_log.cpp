@@ -3,7 +3,7 @@
 #include "simulator/base/json_writer.h"
 #include "simulator/base/version.h"
 #include "simulator/results/report.h"
-#include "simulator/retention/token_plan.h"
+#include "simulator/retention/run_tokens.h"
 
 namespace kvplan::io {
 

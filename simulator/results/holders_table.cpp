@@ -2,7 +2,7 @@
 
 #include "simulator/base/check.h"
 #include "simulator/observe/holders.h"
-#include "simulator/retention/token_plan.h"
+#include "simulator/retention/run_tokens.h"
 
 namespace kvplan::runs {
 

@@ -205,7 +205,7 @@ std::int64_t kv_heads_of_rank(const model::ModelShape& model, const RankBytes& r
   return heads;
 }
 
-Result<PlacedPolicy> place_policy(const PolicyPlace& place, const TokenPlanFiles& open, RunParts& parts,
+Result<PlacedPolicy> place_policy(const PolicyPlace& place, const RetentionFiles& open, RunParts& parts,
                                   std::vector<std::string>& warnings, std::vector<std::string>& assumptions) {
   const Scenario& s = place.scenario;
   const RankBytes& rank = place.placed.bytes;

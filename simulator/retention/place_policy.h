@@ -26,7 +26,7 @@ struct PolicyPlace {
 /// Adds the parts of the run that follow from the model, warnings and assumptions. Errors: a budget that does not fit,
 /// tables of heads or retained sets that cannot be read or have another shape than the model, and combinations that do
 /// not work. REQUIRES: the scenario has a policy, and its requests follow courses.
-Result<PlacedPolicy> place_policy(const PolicyPlace& place, const TokenPlanFiles& open, RunParts& parts,
+Result<PlacedPolicy> place_policy(const PolicyPlace& place, const RetentionFiles& open, RunParts& parts,
                                   std::vector<std::string>& warnings, std::vector<std::string>& assumptions);
 
 /// KV heads of the rank, summed over its layers.

@@ -10,7 +10,7 @@
 //
 // A kind provides: the keep rule or the courses of requests (courses/course.h); which requests it can serve; the
 // entries of an event log about evicted tokens; the cost of a prefix hit; and sentences for the report when the run is
-// over. Its needs of memory (cells of a token, tables, metadata) are in TokenPlan::memory. scenario/combinations.h says
+// over. Its needs of memory (cells of a token, tables, metadata) are in RunTokens::memory. scenario/combinations.h says
 // which kinds work with which other choices of a scenario.
 #pragma once
 

@@ -26,8 +26,8 @@ using ModelOpener = std::function<Result<model::ModelShape>(const std::string& p
 using SetsOpener =
     std::function<Result<std::shared_ptr<const attention::RecordedLayers>>(const std::string& path)>;
 
-/// Readers of all files that a plan needs.
-struct TokenPlanFiles {
+/// Readers of all files that the tokens of a run need.
+struct RetentionFiles {
   const RecordingOpener& recording;
   const ModelOpener& model;
   const ScoresOpener& scores;

@@ -33,7 +33,7 @@ std::string why_no_replacement(const Scenario& scenario) {
          " no block is cached that \"" + std::string(scenario.replacement.name()) + "\" could evict.";
 }
 
-Result<std::unique_ptr<core::LatencyModel>> make_latency(const Scenario& scenario, const TokenPlan& tokens,
+Result<std::unique_ptr<core::LatencyModel>> make_latency(const Scenario& scenario, const RunTokens& tokens,
                                                          const RunOptions& options,
                                                          std::vector<std::string>& assumptions) {
   latency::LatencyRequest request{
@@ -112,7 +112,7 @@ Result<RunSetup> prepare(const Scenario& scenario, const traces::Trace& trace, c
   RunSetup setup{scenario, options, {}, {}, 0, {}, {}};
   KVPLAN_TRY(result.cost, find_cost(scenario, options));
   if (result.cost) result.assumptions.push_back(result.cost->sentence);
-  KVPLAN_TRY(setup.tokens, make_token_plan(scenario,
+  KVPLAN_TRY(setup.tokens, make_run_tokens(scenario,
                                            {options.open_recording, options.open_model, options.open_scores,
                                             options.open_sets, options.open_side},
                                            result.warnings, result.assumptions));
@@ -311,7 +311,7 @@ void count_requests(RunResult& result) {
 }
 
 /// The part of the kept tokens that decode steps read.
-void note_reads(const TokenPlan& tokens, const Served& served, RunResult& result) {
+void note_reads(const RunTokens& tokens, const Served& served, RunResult& result) {
   observe::DecodeReads reads;
   for (const ReplicaOutcome& o : served.replicas) reads += o.reads;
   if (!tokens.reader || !tokens.reader->rule.part() || reads.seen == 0) return;
@@ -348,7 +348,7 @@ void add_step_times(const RunSetup& setup, const Served& served, RunResult& resu
 }
 
 /// Adds the sentences of the run's retention when the run is over.
-void note_retention(const TokenPlan& tokens, RunResult& result) {
+void note_retention(const RunTokens& tokens, RunResult& result) {
   AfterRun run{.paged = memory::allocator_entry(result.scenario.allocator).frees_single_blocks};
   if (result.memory) run.hole_fraction = result.memory->mean_fraction[index(observe::State::kHole)];
   for (std::string& sentence : tokens.retention().sentences(run))

@@ -39,7 +39,7 @@ struct RunResult : RunSummary {
 /// number of requests.
 void forget_requests(RunResult& result);
 
-struct TokenPlan;
+struct RunTokens;
 
 /// A replica for which an observer is requested; everything in it outlives the run.
 struct Watched {
@@ -47,7 +47,7 @@ struct Watched {
   const core::Workload& workload;
   const observe::Ledger& ledger;
   const core::Memory& memory;
-  const TokenPlan& tokens;
+  const RunTokens& tokens;
 };
 using ObserverMaker = std::function<Result<core::Observer*>(const Watched&)>;
 

@@ -19,7 +19,7 @@ bool share_a_clock(const RunSetup& setup, const core::Router& router) {
 }
 
 /// True: survivors move together, which takes time.
-bool moves_tokens(const TokenPlan& tokens) {
+bool moves_tokens(const RunTokens& tokens) {
   const PlacedPolicy* const policy = tokens.retention().policy();
   return policy != nullptr && policy->placement == core::Placement::kCompact;
 }

@@ -16,7 +16,7 @@
 #include "simulator/observe/placing_costs.h"
 #include "simulator/observe/read_sums.h"
 #include "simulator/observe/step_times.h"
-#include "simulator/retention/token_plan.h"
+#include "simulator/retention/run_tokens.h"
 #include "simulator/run/run.h"
 
 namespace kvplan::runs {
@@ -26,7 +26,7 @@ struct RunSetup {
   const Scenario& scenario;
   const RunOptions& options;
   core::Workload workload;
-  TokenPlan tokens;
+  RunTokens tokens;
   std::int64_t undriven{0};  ///< requests that are only counted, because their recording is too short
   std::unique_ptr<core::LatencyModel> latency;
   /// Shared by all replicas, by the second run if there is one, and by other runs if the caller has one for them.

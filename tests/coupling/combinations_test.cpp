@@ -10,7 +10,7 @@
 
 #include "simulator/io/head_scores.h"
 #include "simulator/io/run_event_log.h"
-#include "simulator/retention/token_plan.h"
+#include "simulator/retention/run_tokens.h"
 #include "tests/coupling/small_model.h"
 
 namespace kvplan::small_model {

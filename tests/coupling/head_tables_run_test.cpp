@@ -8,7 +8,7 @@
 
 #include "simulator/io/head_scores.h"
 #include "simulator/retention/run_courses.h"
-#include "simulator/retention/token_plan.h"
+#include "simulator/retention/run_tokens.h"
 #include "simulator/workload/workload_builder.h"
 #include "tests/coupling/settled.h"
 #include "tests/coupling/small_model.h"
@@ -158,7 +158,7 @@ TEST(HeadTableRuns, ReplayedIsTheSame) {
     const std::string table = std::vector<std::string>{"all", "layer", "head"}[random.below(3)];
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + policy + " " + table);
     std::vector<std::string> warnings, assumptions;
-    const auto made = runs::make_token_plan(
+    const auto made = runs::make_run_tokens(
         resolved(with_policy(policy, table, "400")).value(),
         {how.open_recording, how.open_model, how.open_scores, how.open_sets, how.open_side}, warnings,
         assumptions);

@@ -1,4 +1,4 @@
-#include "simulator/retention/token_plan.h"
+#include "simulator/retention/run_tokens.h"
 
 #include <algorithm>
 
@@ -60,13 +60,13 @@ Result<model::ModelShape> named_model(const Scenario& s, bool follows_windows, c
   return shape;
 }
 
-/// Makes the plan step by step; errors, warnings and assumptions come in this order.
-class PlanMaker {
+/// Fills RunTokens step by step; errors, warnings and assumptions come in this order.
+class TokensMaker {
  public:
-  PlanMaker(const Scenario& s, const TokenPlanFiles& open, std::vector<std::string>& warnings,
-            std::vector<std::string>& assumptions)
+  TokensMaker(const Scenario& s, const RetentionFiles& open, std::vector<std::string>& warnings,
+              std::vector<std::string>& assumptions)
       : s_(s), open_(open), warnings_(warnings), assumptions_(assumptions) {}
-  Result<TokenPlan> make();
+  Result<RunTokens> make();
 
  private:
   [[nodiscard]] bool counted() const { return s_.evicts_by == EvictsBy::kCounts; }
@@ -80,10 +80,10 @@ class PlanMaker {
   Result<DrivingRecordings> driving();
 
   const Scenario& s_;
-  const TokenPlanFiles& open_;
+  const RetentionFiles& open_;
   std::vector<std::string>& warnings_;
   std::vector<std::string>& assumptions_;
-  TokenPlan plan_;
+  RunTokens tokens_;
   memory::TablePer table_per_{memory::TablePer::kRequest};
   std::vector<Recorded> recordings_;
   std::optional<TrackShape> standing_;  ///< layers and heads of recordings that are used for the model
@@ -92,7 +92,7 @@ class PlanMaker {
 };
 
 /// True if attention decides, or if a counted policy is given recordings, which then say which tokens are dropped.
-bool PlanMaker::needs_recordings() const {
+bool TokensMaker::needs_recordings() const {
   if (s_.evicts_by == EvictsBy::kRecordings) return true;
   return counted() && !s_.attention.empty() &&
          (!attention::lengths_decide(named_policy(s_).kind->traits(*s_.eviction)) ||
@@ -101,8 +101,8 @@ bool PlanMaker::needs_recordings() const {
 
 /// Recordings of another shape may be used for the model, if the scenario says so. Counted policies do not use them,
 /// because such recordings would also have to give the number of kept tokens.
-Status PlanMaker::set_standing() {
-  KVPLAN_TRY(standing_, standing_shape(recordings_, plan_.model, named_policy(s_)));
+Status TokensMaker::set_standing() {
+  KVPLAN_TRY(standing_, standing_shape(recordings_, tokens_.model, named_policy(s_)));
   if (!standing_) return Done{};
   if (s_.budget && (!counted() || attention::measures_scores(*s_.budget)))
     return refused_together(Part::kOtherShape, Part::kBudget, s_);
@@ -112,7 +112,7 @@ Status PlanMaker::set_standing() {
     };
     assumptions_.push_back("Recordings of " + shape(standing_->layers, standing_->in_layer) +
                            " layers and KV heads stand in for the " +
-                           shape(plan_.model.layers, plan_.model.kv_heads) + " of " + plan_.model.name +
+                           shape(tokens_.model.layers, tokens_.model.kv_heads) + " of " + tokens_.model.name +
                            " (workload.extrapolation=shape). A layer keeps the tokens of the recorded layer "
                            "at the same relative depth, and a head those of the recorded head at the same "
                            "relative index. Layers and heads with the same recorded layer or head keep the "
@@ -129,7 +129,7 @@ Status PlanMaker::set_standing() {
 }
 
 /// Opens the model, and the recordings if they are needed.
-Status PlanMaker::open_model() {
+Status TokensMaker::open_model() {
   const bool has_model = s_.model != nullptr || !s_.model_file.empty();
   replayed_ = needs_recordings();
   const bool asked = replayed_;
@@ -139,13 +139,13 @@ Status PlanMaker::open_model() {
   }
   if (has_model) {
     const bool follows_windows = s_.eviction && table_per_ != memory::TablePer::kRequest;
-    KVPLAN_TRY(plan_.model, named_model(s_, follows_windows, open_.model, assumptions_));
+    KVPLAN_TRY(tokens_.model, named_model(s_, follows_windows, open_.model, assumptions_));
     if (replayed_ && s_.extrapolates_shape) KVPLAN_TRY_DO(set_standing());
-    if (!standing_) KVPLAN_TRY_DO(check_group(named_policy(s_), plan_.model));
+    if (!standing_) KVPLAN_TRY_DO(check_group(named_policy(s_), tokens_.model));
   } else {
     const attention::RecordingInfo& info = recordings_.front().recording->info();
     KVPLAN_TRY(const std::int32_t group, attention::group_of(named_policy(s_), info));
-    KVPLAN_TRY(plan_.model, model_of(info, info.layer(0).query_heads / group, assumptions_));
+    KVPLAN_TRY(tokens_.model, model_of(info, info.layer(0).query_heads / group, assumptions_));
     if (s_.extrapolates_shape)
       warnings_.emplace_back("workload.extrapolation is ignored: the model has the recordings' shape.");
   }
@@ -160,15 +160,15 @@ Status PlanMaker::open_model() {
 }
 
 /// Places the model on its ranks, and the policy if requests follow courses.
-Status PlanMaker::place() {
-  if (!plan_.model.runs_miss.empty())
-    return bad_input("runs do not model " + plan_.model.runs_miss + ", as " + plan_.model.name +
+Status TokensMaker::place() {
+  if (!tokens_.model.runs_miss.empty())
+    return bad_input("runs do not model " + tokens_.model.runs_miss + ", as " + tokens_.model.name +
                      " has; `kvplan bytes` and `kvplan pool` count them")
         .at_field("model");
-  KVPLAN_TRY(plan_.placed, place_model(s_, plan_.model, open_.side, warnings_, assumptions_));
+  KVPLAN_TRY(tokens_.placed, place_model(s_, tokens_.model, open_.side, warnings_, assumptions_));
   const bool tables = table_per_ != memory::TablePer::kRequest;
   // One keep rule can serve only layers that keep the same tokens; with windows, tables keep different tokens.
-  const bool beside_windows = tables && plan_.model.window_layers() > 0;
+  const bool beside_windows = tables && tokens_.model.window_layers() > 0;
   const bool by_courses = s_.eviction && (s_.follows_courses() || beside_windows);
   if (!by_courses && tables)
     assumptions_.emplace_back(
@@ -176,114 +176,114 @@ Status PlanMaker::place() {
         "(memory.allocator.table) are alike: they count as one.");
   if (!by_courses) return Done{};
   KVPLAN_TRY(policy_, place_policy({.scenario = s_,
-                                    .model = plan_.model,
-                                    .placed = plan_.placed,
+                                    .model = tokens_.model,
+                                    .placed = tokens_.placed,
                                     .table_per = table_per_,
                                     .replayed = replayed_,
                                     .standing = standing_},
-                                   open_, plan_.parts, warnings_, assumptions_));
-  plan_.memory.cells = policy_->units;
-  plan_.memory.tables = policy_->tables;
+                                   open_, tokens_.parts, warnings_, assumptions_));
+  tokens_.memory.cells = policy_->units;
+  tokens_.memory.tables = policy_->tables;
   return Done{};
 }
 
 /// The format's scales are stored with the cells that the policy distinguishes.
-Status PlanMaker::add_scales() {
-  const RankBytes& bytes = plan_.placed.bytes;
-  const std::int64_t cells = plan_.memory.cells.per_token;
+Status TokensMaker::add_scales() {
+  const RankBytes& bytes = tokens_.placed.bytes;
+  const std::int64_t cells = tokens_.memory.cells.per_token;
   if (bytes.scale_bytes % cells != 0 || (bytes.token_bytes - bytes.scale_bytes) % cells != 0)
     return bad_input("expected a format with " + std::to_string(bytes.token_bytes) +
                      " bytes per token that can be divided evenly among the " + std::to_string(cells) +
                      " parts of a token that the policy evicts separately")
         .at_field("format");
-  plan_.memory.cells.metadata_bytes += bytes.scale_bytes / cells;
+  tokens_.memory.cells.metadata_bytes += bytes.scale_bytes / cells;
   return Done{};
 }
 
-Status PlanMaker::add_reader() {
-  plan_.parts.add(Part::kWidths, !plan_.placed.of_token().by_layer.empty());
-  for (const model::LayerRun& run : plan_.model.runs)
-    plan_.parts.add(Part::kLatentModel, run.cache.kind != model::CacheKind::kHeads);
-  KVPLAN_TRY_DO(check_combinations(plan_.parts, s_, Known::kModel));
-  KVPLAN_TRY(plan_.reader, run_reader(s_, plan_.model, plan_.placed.bytes, open_.scores));
-  plan_.memory.cells.metadata_bytes += plan_.reader->metadata_bytes;
-  for (std::string& sentence : plan_.reader->assumptions()) assumptions_.push_back(std::move(sentence));
-  if (s_.derives_pool && plan_.reader->metadata_bytes > 0)
+Status TokensMaker::add_reader() {
+  tokens_.parts.add(Part::kWidths, !tokens_.placed.of_token().by_layer.empty());
+  for (const model::LayerRun& run : tokens_.model.runs)
+    tokens_.parts.add(Part::kLatentModel, run.cache.kind != model::CacheKind::kHeads);
+  KVPLAN_TRY_DO(check_combinations(tokens_.parts, s_, Known::kModel));
+  KVPLAN_TRY(tokens_.reader, run_reader(s_, tokens_.model, tokens_.placed.bytes, open_.scores));
+  tokens_.memory.cells.metadata_bytes += tokens_.reader->metadata_bytes;
+  for (std::string& sentence : tokens_.reader->assumptions()) assumptions_.push_back(std::move(sentence));
+  if (s_.derives_pool && tokens_.reader->metadata_bytes > 0)
     assumptions_.emplace_back("The start-up check of the pool ignores the metadata of sparse attention.");
   return Done{};
 }
 
 /// Errors: recordings of another shape than the model, or without what the policy asks for.
-Result<DrivingRecordings> PlanMaker::driving() {
+Result<DrivingRecordings> TokensMaker::driving() {
   if (s_.evicts_by == EvictsBy::kTokens)
-    return DrivingRecordings{.recordings = {any_sequence(plan_.model)}, .unrecorded = true};
+    return DrivingRecordings{.recordings = {any_sequence(tokens_.model)}, .unrecorded = true};
   if (!replayed_) return DrivingRecordings{};
   const bool for_rows = policy_->traits().needs_recording() || policy_->measures();
   for (const Recorded& recorded : recordings_)
     KVPLAN_TRY_DO(standing_ ? check_whole(recorded, for_rows)
-                            : check_shape(recorded, plan_.model, policy_->policy, for_rows));
+                            : check_shape(recorded, tokens_.model, policy_->policy, for_rows));
   return DrivingRecordings{.recordings = std::move(recordings_), .other_shape = standing_.has_value()};
 }
 
-Status PlanMaker::choose_kind() {
+Status TokensMaker::choose_kind() {
   if (s_.encodes()) {
     const PlacedPolicy* const policy = policy_ ? &*policy_ : nullptr;
     KVPLAN_TRY(EncodedRank encoded,
-               encode_rank(s_, plan_.model, plan_.placed, policy, plan_.parts, assumptions_));
-    plan_.memory.cells = {encoded.token_bytes, 0};
-    plan_.memory.token_bytes = encoded.token_bytes;
-    plan_.memory.alloc_units_beyond = core::kEncodedBlocksBeyond;
+               encode_rank(s_, tokens_.model, tokens_.placed, policy, tokens_.parts, assumptions_));
+    tokens_.memory.cells = {encoded.token_bytes, 0};
+    tokens_.memory.token_bytes = encoded.token_bytes;
+    tokens_.memory.alloc_units_beyond = core::kEncodedBlocksBeyond;
     std::optional<KeepCounted> counted;
     if (policy_) {
       KVPLAN_TRY(DrivingRecordings driven, driving());
       counted.emplace(std::move(*policy_), std::move(driven));
     }
-    plan_.kind = KeepEncoded(std::move(encoded.layers), std::move(counted));
+    tokens_.kind = KeepEncoded(std::move(encoded.layers), std::move(counted));
     return Done{};
   }
   if (!policy_) {
-    if (s_.eviction) plan_.kind = KeepByRule(s_.keep);
+    if (s_.eviction) tokens_.kind = KeepByRule(s_.keep);
     return Done{};
   }
   KVPLAN_TRY(DrivingRecordings driven, driving());
   if (counted()) {
-    plan_.kind = KeepCounted(std::move(*policy_), std::move(driven));
+    tokens_.kind = KeepCounted(std::move(*policy_), std::move(driven));
   } else if (s_.evicts_by == EvictsBy::kSets) {
-    plan_.kind = KeepSets(std::move(*policy_));
+    tokens_.kind = KeepSets(std::move(*policy_));
   } else if (driven.any()) {
-    plan_.kind = KeepRecorded(std::move(*policy_), std::move(driven));
+    tokens_.kind = KeepRecorded(std::move(*policy_), std::move(driven));
   } else {
-    plan_.kind = KeepInterval(std::move(*policy_));
+    tokens_.kind = KeepInterval(std::move(*policy_));
   }
   return Done{};
 }
 
-Result<TokenPlan> PlanMaker::make() {
-  plan_.parts = scenario_parts(s_);
+Result<RunTokens> TokensMaker::make() {
+  tokens_.parts = scenario_parts(s_);
   if (const auto table_per = memory::allocator_entry(s_.allocator).table_per; table_per != nullptr)
     table_per_ = table_per(s_.allocator);
   KVPLAN_TRY_DO(open_model());
   KVPLAN_TRY_DO(place());
   if (!s_.encodes()) KVPLAN_TRY_DO(add_scales());
   if (s_.reader) KVPLAN_TRY_DO(add_reader());
-  plan_.memory.token_bytes = plan_.placed.bytes.token_bytes - plan_.placed.bytes.scale_bytes +
-                             plan_.memory.cells.per_token * plan_.memory.cells.metadata_bytes;
+  tokens_.memory.token_bytes = tokens_.placed.bytes.token_bytes - tokens_.placed.bytes.scale_bytes +
+                               tokens_.memory.cells.per_token * tokens_.memory.cells.metadata_bytes;
   if (policy_) {
     const bool windows = !policy_->windows.empty();
-    plan_.parts.add(Part::kCourses);
-    plan_.parts.add(Part::kPolicyTables, policy_->tables > 1 || windows);
-    plan_.parts.add(Part::kWindowTables, windows && policy_->placement != core::Placement::kHoles);
+    tokens_.parts.add(Part::kCourses);
+    tokens_.parts.add(Part::kPolicyTables, policy_->tables > 1 || windows);
+    tokens_.parts.add(Part::kWindowTables, windows && policy_->placement != core::Placement::kHoles);
   }
   KVPLAN_TRY_DO(choose_kind());
-  plan_.prefixes = plan_.retention().prefix_rule(s_.asks_for_prefixes());
-  return std::move(plan_);
+  tokens_.prefixes = tokens_.retention().prefix_rule(s_.asks_for_prefixes());
+  return std::move(tokens_);
 }
 
 }  // namespace
 
-Result<TokenPlan> make_token_plan(const Scenario& scenario, const TokenPlanFiles& open,
+Result<RunTokens> make_run_tokens(const Scenario& scenario, const RetentionFiles& open,
                                   std::vector<std::string>& warnings, std::vector<std::string>& assumptions) {
-  return PlanMaker(scenario, open, warnings, assumptions).make();
+  return TokensMaker(scenario, open, warnings, assumptions).make();
 }
 
 }  // namespace kvplan::runs

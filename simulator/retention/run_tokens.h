@@ -32,7 +32,7 @@ struct TokenMemory {
 using RetentionKind =
     std::variant<KeepAll, KeepByRule, KeepInterval, KeepCounted, KeepRecorded, KeepSets, KeepEncoded>;
 
-struct TokenPlan {
+struct RunTokens {
   RunParts parts;  ///< parts of the run that follow from the scenario and its model
   model::ModelShape model;
   ModelOnRanks placed;
@@ -48,7 +48,7 @@ struct TokenPlan {
 
 /// Errors: a model, recording or side file that cannot be opened, a recording of another shape than the model, and
 /// those of place_model, place_policy, encode_rank and run_reader. Appends notes on what is ignored or assumed.
-Result<TokenPlan> make_token_plan(const Scenario& scenario, const TokenPlanFiles& open,
+Result<RunTokens> make_run_tokens(const Scenario& scenario, const RetentionFiles& open,
                                   std::vector<std::string>& warnings, std::vector<std::string>& assumptions);
 
 }  // namespace kvplan::runs
