@@ -133,6 +133,16 @@ TEST_F(GuiDocuments, AValidationShowsWhatItHas) {
   EXPECT_FALSE(view.grab().isNull());
 }
 
+/// Editors of some systems write a byte-order mark.
+TEST_F(GuiDocuments, AByteOrderMarkIsSkipped) {
+  const QString path = write("marked.json",
+                             "\xEF\xBB\xBF"
+                             R"({"quantities": [{"name": "a", "predicted": 1, "measured": 2}]})");
+  const auto window = window_of(path);
+  ASSERT_EQ(window->current_view_id(), QStringLiteral("validation")) << to_utf8(window->messages()->text());
+  EXPECT_EQ(window->current_view()->table()->rowCount(), 1);
+}
+
 TEST_F(GuiDocuments, APlanShowsWhatWasTriedAndOpensItsDeployments) {
   const QByteArray option = R"({"name": "NAME", "scenario": {"workload": {"trace": "TRACE"},
     "memory": {"pool_blocks": 3000}}, "gpus": 2, "cost_per_hour": 4.5, "meets": true, "met_fraction": 0.995,

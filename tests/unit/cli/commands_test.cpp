@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 
 #include "tests/unit/traces/support.h"
 
@@ -70,6 +71,21 @@ TEST(Commands, OptionsWithoutAValueAndGivenTwice) {
             "kvplan: --json: expected it once, found it 2 times (see --help)\n");
   EXPECT_EQ(run_kvplan("run T --threads 1 --threads 2 --threads 3").err,
             "kvplan: --threads: expected it once, found it 3 times (see --help)\n");
+}
+
+/// A former error: a file beside the config that could not be read counted as none.
+TEST(Commands, TheQuantisationBesideAConfigIsReadOrAnError) {
+  const traces::testing::TemporaryFolder folder;
+  const std::string config = folder.file("config.json"), beside = folder.file("hf_quant_config.json");
+  traces::testing::write_file(config,
+                              R"({"num_hidden_layers": 2, "hidden_size": 64, "num_attention_heads": 8})");
+  const auto said = [&] { return run_kvplan("bytes --tokens 5 --model '" + config + "'").err; };
+  EXPECT_EQ(said(), "");
+  traces::testing::write_file(beside, std::string((std::size_t{16} << 20) + 1, ' '));
+  EXPECT_EQ(said(), "kvplan: " + beside + ": expected a file of at most 16 MiB\n");
+  std::filesystem::remove(beside);
+  std::filesystem::create_directory(beside);
+  EXPECT_EQ(said(), "kvplan: " + beside + ": expected a file, found a folder\n");
 }
 
 /// An error that names only the surplus word would not say what is wrong.
