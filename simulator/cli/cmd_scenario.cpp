@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "simulator/base/json_writer.h"
+#include "simulator/base/utf8.h"
 #include "simulator/base/version.h"
 #include "simulator/cli/command.h"
 #include "simulator/cli/from_command.h"
@@ -158,11 +159,11 @@ std::string answer_text(const LogAnswer& answer) {
   }
   std::string out = report::table_text(table, output_width());
   const auto lines = [&](const char* before, const std::vector<std::string>& each) {
-    for (const std::string& text : each) out += before + text + "\n";
+    for (const std::string& text : each) out += before + printable(text) + "\n";
   };
   if (log.failure)
     out += "\nThe server did not start (line " + std::to_string(log.failure->line) +
-           "): " + log.failure->value + "\n";
+           "): " + printable(log.failure->value) + "\n";
   if (!answer.missing.empty()) out += "\nThe log does not say:\n";
   lines("  ", answer.missing);
   if (!answer.notes.empty() || !log.conflicts.empty()) out += "\n";

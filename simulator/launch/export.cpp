@@ -4,6 +4,7 @@
 
 #include "simulator/base/json_writer.h"
 #include "simulator/base/number_input.h"
+#include "simulator/base/utf8.h"
 #include "simulator/report/number_text.h"
 
 namespace kvplan::launch {
@@ -76,7 +77,7 @@ std::string image_of(const Servers& servers) {
 
 std::string comments(const Servers& servers, const PoolContract& pool) {
   std::string out;
-  const auto line = [&](const std::string& text) { out += "# " + text + "\n"; };
+  const auto line = [&](const std::string& text) { out += "# " + printable(text) + "\n"; };
   std::string what = grouped(servers.count) + (servers.count == 1 ? " server" : " servers") + " of " +
                      grouped(servers.gpus_of_server) + " ";
   what += servers.device.empty() ? (servers.gpus_of_server == 1 ? "GPU" : "GPUs") : servers.device;

@@ -45,6 +45,21 @@ TEST(FromLog, TheScenarioRunsWithThePoolOfTheLog) {
   EXPECT_EQ(number(root, "/scenario/engine/max_model_len"), 8192);
 }
 
+/// A terminal could take a control character of a log as a command.
+TEST(FromLog, ControlCharactersOfALogAreNotPrinted) {
+  const TemporaryFolder folder;
+  std::string log = read_file(kGolden + "gpt-oss-20b-failed.log");
+  const std::string model = "openai/gpt-oss-20b";
+  for (std::size_t at = 0; (at = log.find(model, at)) != std::string::npos;)
+    log.replace(at, model.size(), "openai/gpt\x1b[31m-oss");
+  for (std::size_t at = 0; (at = log.find("Error: ", at)) != std::string::npos; at += 7)
+    log.replace(at, 7, "Error:\x1b");
+  write_file(folder.file("x.log"), log);
+  const Outcome outcome = run_kvplan("scenario from-log " + folder.file("x.log"));
+  EXPECT_NE(outcome.out.find("\\x1B"), std::string::npos) << outcome.out;
+  EXPECT_EQ(outcome.out.find('\x1b'), std::string::npos) << outcome.out;
+}
+
 TEST(FromLog, LoggedBesidePredicted) {
   const Outcome outcome = run_kvplan("scenario from-log " + kGolden +
                                      "llama-3.1-8b-tp2.log --model llama-3-8b --device h100-sxm --json -");
