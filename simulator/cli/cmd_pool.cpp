@@ -69,6 +69,7 @@ std::string answer_json(const Answer& answer, const std::vector<std::string>& wa
   json.member("block_tokens", of_blocks(layout.alloc_unit_tokens));
   json.member("block_bytes", of_blocks(layout.alloc_unit_bytes()));
   json.member("layer_groups", static_cast<std::int64_t>(layout.groups.size()));
+  if (layout.states.blocks > 0) json.member("state_groups", layout.states.blocks);
   json.member("blocks", of_blocks(answer.laid_out.all_alloc_units()))
       .member("usable_blocks", of_blocks(layout.alloc_units));
   json.member("tokens", answer.laid_out.tokens()).member("max_model_len", answer.max_model_len());
@@ -104,6 +105,7 @@ void add_blocks(const Answer& answer, report::Table& fits) {
   add("tokens in a block", layout.alloc_unit_tokens);
   if (!layout.groups.empty()) {
     add("groups of layers", static_cast<std::int64_t>(layout.groups.size()));
+    if (layout.states.blocks > 0) add("groups with states", layout.states.blocks);
     add("layers in a group", layout.cells_per_token);
   }
   add("bytes of a block", layout.alloc_unit_bytes());
@@ -130,7 +132,9 @@ std::string answer_text(const Answer& answer) {
     fits.rows.push_back(row("of which replicated", grouped(bytes.replicated_token_bytes)));
   }
   if (answer.has_blocks()) add_blocks(answer, fits);
-  fits.rows.push_back(row(answer.layout().groups.empty() ? "tokens" : "tokens, without windows",
+  fits.rows.push_back(row(answer.layout().groups.empty()       ? "tokens"
+                          : answer.layout().states.blocks == 0 ? "tokens, without windows"
+                                                               : "tokens, as vLLM reports them",
                           grouped(answer.laid_out.tokens())));
   if (const auto concurrency = answer.concurrency())
     fits.rows.push_back(

@@ -85,6 +85,9 @@ struct MemoryLayout {
   /// The form is kBlocks, no token policy is used, and growth_tokens() is below 0. A prefix hit may lack blocks
   /// of a group with a window that no longer shows them; such an entry is kNoBlock from the start.
   std::vector<model::LayerGroup> groups{};
+  /// With `groups`: blocks that a request holds for states in place of a KV cache, from its admission to its release.
+  /// They are in no table, and PoolCounts::held counts them. They are written when its first tokens are.
+  model::StateBlocks states{};
   /// KV slots of one token that a token policy can drop separately (see course.h); divides token_bytes.
   std::int64_t cells_per_token{1};
   /// Block tables of a request. Each block of a table holds cells_per_token / tables cells of a token; `tables`
@@ -97,6 +100,8 @@ struct MemoryLayout {
   /// codec
   std::int64_t metadata_bytes{0};
 
+  /// Kinds of layer groups; empty without groups.
+  [[nodiscard]] std::vector<model::LayerKind> layer_kinds() const { return model::kinds_of(groups, states); }
   /// True: an allocation unit holds whole tokens.
   [[nodiscard]] bool of_tokens() const { return form == TableForm::kBlocks || form == TableForm::kRange; }
   /// True: allocation units are freed one by one. False: a request's memory is freed only as a whole, when it

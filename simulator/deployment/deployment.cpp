@@ -137,7 +137,10 @@ std::int64_t step_tokens(const Scenario& s) {
 }
 
 std::int64_t PoolLayout::tokens() const {
-  const auto groups = std::max<std::int64_t>(static_cast<std::int64_t>(layout.groups.size()), 1);
+  // As vLLM reports it, a group with states counts as one that holds tokens (kv_cache_utils.py,
+  // _report_kv_cache_config).
+  const auto groups =
+      std::max<std::int64_t>(static_cast<std::int64_t>(layout.groups.size()) + layout.states.blocks, 1);
   return layout.alloc_units / groups * layout.alloc_unit_tokens;
 }
 

@@ -111,7 +111,10 @@ Status check_numbers(const Numbers& numbers, const std::string& key) {
 
 Result<runs::KindMemory> kind_of(const v1::LayerGroupMemory& from, const std::string& key) {
   runs::KindMemory kind;
-  kind.kind = {.window = from.window_tokens(), .groups = from.groups(), .layers = from.layers()};
+  kind.kind = {.window = from.window_tokens(),
+               .groups = from.groups(),
+               .layers = from.layers(),
+               .states = from.states()};
   held(from.mean_bytes(), kind.mean_bytes);
   held(from.peak_bytes(), kind.peak_bytes);
   KVPLAN_TRY_DO(check_numbers(kind.mean_bytes, key));

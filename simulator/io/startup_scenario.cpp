@@ -72,8 +72,10 @@ std::string format_text(const StartupLog& log) {
   return dtype.starts_with("fp8") ? "fp8" : std::string();
 }
 
-bool has_windows(const StartupChoices& choices) {
-  return choices.shape != nullptr && choices.shape->window_layers() > 0;
+/// Layers with windows or states: vLLM divides the pool's blocks among groups of layers.
+bool has_groups(const StartupChoices& choices) {
+  return choices.shape != nullptr &&
+         (choices.shape->window_layers() > 0 || choices.shape->state_layers() > 0);
 }
 
 void add_pool(std::vector<Setting>& to, const StartupLog& log, const StartupChoices& choices) {
@@ -88,7 +90,7 @@ std::vector<Setting> common(const StartupLog& log, const StartupChoices& choices
   std::vector<Setting> out;
   if (!choices.model.empty()) add(out, "model", choices.model);
   add(out, "engine", engine_text(log));
-  Parts allocator(log.engine == "vllm-v1" && has_windows(choices) ? "grouped" : "paged");
+  Parts allocator(log.engine == "vllm-v1" && has_groups(choices) ? "grouped" : "paged");
   allocator.add("block_tokens", log.block_tokens);
   add(out, "memory.allocator", allocator.take());
   if (std::string format = format_text(log); !format.empty()) add(out, "format", std::move(format));

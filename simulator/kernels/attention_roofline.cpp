@@ -21,10 +21,7 @@ struct Work {
 SourcedTime time_of(const Work& work, const model::DeviceShape& device) {
   using model::DeviceFigure;
   const auto figure = [&](DeviceFigure name) { return static_cast<double>(device.at(name).value); };
-  const double bandwidth = device.find(DeviceFigure::kBandwidthReached)
-                               ? figure(DeviceFigure::kBandwidthReached)
-                               : kBandwidthShare * figure(DeviceFigure::kBandwidth);
-  double seconds = std::max((work.elements * work.elem_bytes + work.in_and_out) / bandwidth,
+  double seconds = std::max((work.elements * work.elem_bytes + work.in_and_out) / bandwidth_reached(device),
                             work.flops / (kFlopsShare * figure(DeviceFigure::kBf16Flops)));
   if (work.elem_bytes < 2 && device.architecture == "sm_90" && device.find(DeviceFigure::kMultiprocessors))
     seconds = std::max(seconds,
@@ -38,6 +35,13 @@ double seen_tokens(std::int64_t batch, std::int64_t kv_len, std::int64_t window)
 }
 
 }  // namespace
+
+double bandwidth_reached(const model::DeviceShape& device) {
+  using model::DeviceFigure;
+  const auto& reached = device.find(DeviceFigure::kBandwidthReached);
+  return reached ? static_cast<double>(reached->value)
+                 : kBandwidthShare * static_cast<double>(device.at(DeviceFigure::kBandwidth).value);
+}
 
 SourcedTime attention_roofline(const DecodeCall& call, const model::DeviceShape& device) {
   const double tokens = seen_tokens(call.batch, call.kv_len, call.window);

@@ -20,6 +20,9 @@
 
 namespace kvplan::kernels {
 
+/// The bytes per second that such kernels reach on the device.
+double bandwidth_reached(const model::DeviceShape& device);
+
 /// The source is always kRoofline.
 SourcedTime attention_roofline(const DecodeCall& call, const model::DeviceShape& device);
 

@@ -40,7 +40,8 @@ struct AffineTicks {
   /// Parts of `context` and `pair` that belong to layers with sparse attention (StepLoad::unread_tokens); and the
   /// time of a token that they rank.
   std::int64_t part_context{0}, part_pair{0}, ranked{0};
-  bool in_part{false};  ///< true: one of these is not 0
+  bool in_part{false};           ///< true: one of these is not 0
+  std::int64_t each_request{0};  ///< time of each request of a step; equal in all steps of a series
 
   /// Sets the parts of `context` and `pair` for layers with windows, rounded down; all layers take equal time.
   void share_windows(const model::ModelShape& shape) {
@@ -48,7 +49,7 @@ struct AffineTicks {
     windows = std::min(layers.size(), core::kMostWindows);
     for (std::size_t w = 0; w < windows; ++w) {
       const auto share = [&](std::int64_t all) {
-        return static_cast<std::int64_t>(Wide{all} * layers[w].layers / shape.layers);
+        return static_cast<std::int64_t>(Wide{all} * layers[w].layers / shape.attention_layers());
       };
       window_context[w] = share(context);
       window_pair[w] = share(pair);
@@ -76,7 +77,7 @@ struct AffineTicks {
   /// Exact, at most core::kLongestStepTicks.
   [[nodiscard]] Ticks of(const core::StepLoad& load) const {
     Wide sum = Wide{base} + Wide{token} * load.tokens + Wide{context} * load.context_tokens +
-               Wide{pair} * load.attention_pairs;
+               Wide{pair} * load.attention_pairs + Wide{each_request} * load.requests;
     for (std::size_t w = 0; w < windows; ++w)
       sum -= Wide{window_context[w]} * load.unseen[w].context_tokens +
              Wide{window_pair[w]} * load.unseen[w].attention_pairs;

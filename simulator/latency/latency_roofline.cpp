@@ -4,7 +4,8 @@
 //   computing: 2 x weights per token, and 2 x query heads x (key + value size) x layers per query-key pair, over
 //              FLOP/s; of experts those of one token
 //   reading:   all weights once (in their bits, or the bytes that were loaded), those of all experts too, and the
-//              KV bytes of context and new tokens, over bytes/s
+//              KV bytes of context and new tokens, over bytes/s; states in place of a KV cache once, and as much for
+//              writing them
 // With sparse attention: only the tokens that are read, and the metadata that is read; choosing takes no time of its
 // own.
 // Moving data within memory between steps takes twice its bytes over bytes/s more. The peaks are those of the data
@@ -147,6 +148,9 @@ Result<std::unique_ptr<core::LatencyModel>> make(const Choice& choice, const Lat
   const auto token_bytes = static_cast<double>(request.token_bytes);
   AffineTicks compute{0, ticks(2 * multiplied, flops), 0, ticks(pair_flops, flops)};
   AffineTicks read{ticks(read_bytes, bytes), ticks(token_bytes, bytes), ticks(token_bytes, bytes), 0};
+  // A step reads the states of its requests, and writes them.
+  read.each_request =
+      ticks(2 * static_cast<double>(model::state_bytes_of(shape, request.tensor_ranks)), bytes);
   compute.share_windows(shape);
   read.share_windows(shape);
   if (const PartlyRead* partly = request.partly; partly != nullptr) {

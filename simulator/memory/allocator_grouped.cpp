@@ -7,6 +7,9 @@
 // Blocks come from the front of one queue and go to its back. A grant takes the blocks of one group after the other;
 // the end of a request frees the blocks of one group after the other, each from its tail.
 //
+// Layers with states: a request holds the blocks of their groups beside its table, from its admission to its release. They
+// are granted first and freed first.
+//
 // This file is the pool without a prefix cache; allocator_grouped_prefixes.cpp has the pool with one. Only block ids
 // depend on which block is which, so blocks are merely counted if no observer needs ids.
 #include <algorithm>
@@ -19,6 +22,7 @@
 #include "simulator/core/latency.h"
 #include "simulator/memory/grouped_pool.h"
 #include "simulator/memory/paged_pool.h"
+#include "simulator/memory/state_pages.h"
 
 namespace kvplan::memory {
 namespace {
@@ -55,7 +59,7 @@ class GroupedAllocator final : public core::Allocator, public core::BlockReturns
   bool admit(RequestId r, const core::PrefixHit& /*found*/, std::int64_t tokens,
              std::int64_t /*goal*/) override {
     const std::int64_t blocks = ceil_div(tokens, layout_.alloc_unit_tokens);
-    if (blocks * groups_ > layout_.alloc_units - held_) return false;
+    if (blocks * groups_ + layout_.states.blocks > layout_.alloc_units - held_) return false;
     std::int32_t& slot = holder_of_[r];
     KVPLAN_CHECK(slot < 0, r);
     if (idle_holders_.empty()) {
@@ -64,7 +68,9 @@ class GroupedAllocator final : public core::Allocator, public core::BlockReturns
     }
     slot = idle_holders_.back();
     idle_holders_.pop_back();
-    take(holders_[static_cast<std::size_t>(slot)], blocks);
+    Holder& holder = holders_[static_cast<std::size_t>(slot)];
+    take_states(holder);
+    take(holder, blocks);
     return true;
   }
 
@@ -92,6 +98,7 @@ class GroupedAllocator final : public core::Allocator, public core::BlockReturns
     Holder& holder = existing(r);
     held_ -= holder.held;
     if (layout_.block_ids()) {
+      queue_.insert(queue_.end(), holder.states.begin(), holder.states.end());
       for (std::int64_t g = 0; g < groups_; ++g) {
         for (std::int64_t b = holder.blocks - 1; b >= 0; --b) {
           const BlockId block = holder.table[static_cast<std::size_t>(b * groups_ + g)];
@@ -100,6 +107,7 @@ class GroupedAllocator final : public core::Allocator, public core::BlockReturns
       }
     }
     holder.table.clear();
+    holder.states.clear();
     holder.blocks = holder.held = 0;
     std::int32_t& slot = holder_of_[r];
     idle_holders_.push_back(slot);
@@ -116,8 +124,9 @@ class GroupedAllocator final : public core::Allocator, public core::BlockReturns
  private:
   struct Holder {
     std::vector<BlockId> table;
+    std::vector<BlockId> states;
     std::int64_t blocks{0};  ///< logical blocks, including those that were freed
-    std::int64_t held{0};    ///< blocks of all groups
+    std::int64_t held{0};    ///< blocks of all groups, and of states
   };
 
   Holder& existing(RequestId r) {
@@ -127,6 +136,14 @@ class GroupedAllocator final : public core::Allocator, public core::BlockReturns
   }
   [[nodiscard]] const Holder& existing(RequestId r) const {
     return const_cast<GroupedAllocator*>(this)->existing(r);
+  }
+
+  /// REQUIRES: they are free.
+  void take_states(Holder& holder) {
+    holder.held += layout_.states.blocks;
+    held_ += layout_.states.blocks;
+    if (!layout_.block_ids()) return;
+    for (std::int64_t i = 0; i < layout_.states.blocks; ++i) holder.states.push_back(take_block());
   }
 
   /// Logical blocks for every group. REQUIRES: they are free.
@@ -183,10 +200,39 @@ struct LayerBytes {
   std::int64_t token{0}, metadata{0};
 };
 
+Error no_attention() {
+  return bad_input(
+             "the allocator \"grouped\" needs layers with keys and values on each stage, found one with "
+             "states "
+             "alone")
+      .at_field("model");
+}
+
+/// Layers of the stage that store something of each token.
+std::int64_t token_layers(const AllocatorRequest& request) {
+  const model::ModelShape& shape = *request.model;
+  const std::int64_t end = request.layers < 0 ? shape.layers : request.first_layer + request.layers;
+  if (shape.state_layers() == 0) return end - request.first_layer;
+  std::int64_t layers = 0, at = 0;
+  for (const model::LayerRun& run : shape.runs) {
+    const std::int64_t here = std::min(at + run.layers, end) - std::max(at, request.first_layer);
+    if (run.cache.kind != model::CacheKind::kNone) layers += std::max<std::int64_t>(here, 0);
+    at += run.layers;
+  }
+  return layers;
+}
+
 Result<LayerBytes> layer_bytes(const AllocatorRequest& request) {
   const model::ModelShape& shape = *request.model;
-  const model::LayerCache& first = shape.runs.front().cache;
+  const bool states = shape.state_layers() > 0;
+  const auto stores_tokens = [&](const model::LayerRun& run) {
+    return !states || run.cache.kind != model::CacheKind::kNone;
+  };
+  const auto some = std::find_if(shape.runs.begin(), shape.runs.end(), stores_tokens);
+  if (some == shape.runs.end()) return no_attention();
+  const model::LayerCache& first = some->cache;
   for (const model::LayerRun& run : shape.runs) {
+    if (!stores_tokens(run)) continue;
     if (run.cache.chunked)
       return bad_input(
                  "the allocator \"grouped\" needs layers with sliding windows or with full attention, "
@@ -208,7 +254,8 @@ Result<LayerBytes> layer_bytes(const AllocatorRequest& request) {
   if (request.cells_per_token != 1)
     return bad_input("the allocator \"grouped\" frees blocks only by sliding windows: expected eviction=none")
         .at_field("eviction");
-  const std::int64_t layers = request.layers < 0 ? shape.layers - request.first_layer : request.layers;
+  const std::int64_t layers = token_layers(request);
+  if (layers == 0) return no_attention();
   KVPLAN_CHECK(request.token_bytes % layers == 0 && request.metadata_bytes % layers == 0, request.token_bytes,
                request.metadata_bytes);
   return LayerBytes{request.token_bytes / layers, request.metadata_bytes / layers};
@@ -224,7 +271,7 @@ std::int64_t GroupedParts::most_blocks(std::int64_t tokens) const {
     const std::int64_t spanned = ceil_div(group.window - 1 + step_tokens, q) + 1;
     blocks += group.window == 0 ? all : std::min(all, spanned);
   }
-  return blocks;
+  return blocks + layout.states.blocks;
 }
 
 std::int64_t GroupedParts::asked_blocks(std::int64_t tokens) const {
@@ -233,7 +280,7 @@ std::int64_t GroupedParts::asked_blocks(std::int64_t tokens) const {
   for (const model::LayerGroup& group : layout.groups)
     blocks += group.window == 0 ? ceil_div(tokens, q)
                                 : ceil_div(std::min(group.window - 1 + step_tokens, tokens), q) + 1;
-  return blocks;
+  return blocks + layout.states.blocks;
 }
 
 Result<GroupedParts> grouped_parts(const Choice& choice, const AllocatorRequest& request) {
@@ -241,8 +288,7 @@ Result<GroupedParts> grouped_parts(const Choice& choice, const AllocatorRequest&
   parts.step_tokens = request.step_tokens;
   MemoryLayout& layout = parts.layout;
   layout.null_block = true;
-  layout.alloc_unit_tokens = choice.integer("block_tokens");
-  KVPLAN_TRY_DO(check_hash_block(layout.alloc_unit_tokens, request));
+  layout.alloc_unit_tokens = parts.asked_tokens = choice.integer("block_tokens");
   layout.groups = {{request.cells_per_token, 0}};
   layout.token_bytes = request.token_bytes;
   layout.cells_per_token = request.cells_per_token;
@@ -254,8 +300,16 @@ Result<GroupedParts> grouped_parts(const Choice& choice, const AllocatorRequest&
     layout.cells_per_token = groups.size;
     layout.token_bytes = groups.size * bytes.token;
     layout.metadata_bytes = bytes.metadata;
+    if (groups.states.blocks > 0) {
+      layout.states = groups.states;
+      KVPLAN_TRY(const StatePage page, state_page(request, bytes.token, bytes.metadata));
+      layout.states.slots = page.slots;
+      layout.alloc_unit_tokens = std::max(layout.alloc_unit_tokens, page.block_tokens);
+    }
   }
-  if (const auto windows = model::windows_of(layout.groups).size(); windows > core::kMostWindows)
+  KVPLAN_TRY_DO(check_hash_block(layout.alloc_unit_tokens, request));
+  if (const auto windows = model::windows_of(layout.groups).size() + (layout.states.blocks > 0 ? 1 : 0);
+      windows > core::kMostWindows)
     return bad_input("the allocator \"grouped\" supports layers with at most " +
                      std::to_string(core::kMostWindows) + " different window sizes, found " +
                      std::to_string(windows))
@@ -265,6 +319,9 @@ Result<GroupedParts> grouped_parts(const Choice& choice, const AllocatorRequest&
     capacity = Wide{request.pool.blocks} * layout.alloc_unit_bytes();
   } else if (request.pool.tokens >= 0) {
     capacity = Wide{request.pool.tokens} * request.token_bytes;
+    if (layout.states.blocks > 0)  // tokens as vLLM counts them, with a block of each group for them
+      capacity = Wide{ceil_div(request.pool.tokens, layout.alloc_unit_tokens)} *
+                 (std::ssize(layout.groups) + layout.states.blocks) * layout.alloc_unit_bytes();
   } else {
     capacity = request.pool.bytes;
   }

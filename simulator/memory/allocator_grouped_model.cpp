@@ -26,7 +26,7 @@ class GroupedModel final : public core::Allocator, public core::Contents, public
         prefix_cache_(request.prefix_cache),
         workload_(*request.workload),
         pool_(workload_, parts.layout.alloc_unit_tokens, windows_of(parts.layout),
-              parts.layout.alloc_units + 1, prefix_cache_) {
+              parts.layout.alloc_units + 1, prefix_cache_, parts.layout.states.blocks) {
     if (prefix_cache_) pool_.follow_prefixes();
     if (policy) pool_.set_policy(std::move(*policy));
   }

@@ -8,13 +8,15 @@
 namespace kvplan::memory {
 
 GroupedPrefixes::GroupedPrefixes(const core::Workload& workload, std::int64_t block_tokens,
-                                 std::vector<std::int64_t> windows, std::int64_t blocks, bool prefix_cache)
+                                 std::vector<std::int64_t> windows, std::int64_t blocks, bool prefix_cache,
+                                 std::int64_t state_blocks)
     : workload_(workload),
       names_(workload, block_tokens),
       block_tokens_(block_tokens),
       windows_(std::move(windows)),
       prefix_cache_(prefix_cache),
       pool_blocks_(blocks),
+      state_blocks_(state_blocks),
       blocks_(1) {}
 
 void GroupedPrefixes::follow_prefixes() {
@@ -148,7 +150,7 @@ bool GroupedPrefixes::admit(RequestId r, std::int64_t tokens) {
   std::int64_t idle = 0;
   for (const auto& table : found_.tables)
     for (const BlockId b : table) idle += b != kNoBlock && at(b).holders == 0 ? 1 : 0;
-  if (missing(found_, tokens) + idle > free_blocks()) return false;
+  if (missing(found_, tokens) + idle + state_blocks_ > free_blocks()) return false;
   for (std::int64_t block = 0; block < found_.published; ++block) {
     for (const auto& table : found_.tables) {
       const BlockId b = table[static_cast<std::size_t>(block)];
@@ -158,7 +160,9 @@ bool GroupedPrefixes::admit(RequestId r, std::int64_t tokens) {
       if (policy_) policy_->hit(at(b).name, r, block);
     }
   }
-  fill(holders_[r] = std::move(found_), tokens);
+  Holder& holder = holders_[r] = std::move(found_);
+  for (std::int64_t i = 0; i < state_blocks_; ++i) holder.states.push_back(take());
+  fill(holder, tokens);
   ++epoch_;
   return true;
 }
@@ -222,6 +226,7 @@ void GroupedPrefixes::insert(RequestId r, std::int64_t tokens) {
 }
 
 void GroupedPrefixes::release(RequestId r) {
+  for (BlockId& block : holders_.at(r).states) give_back(block, r, 0);
   auto& tables = holders_.at(r).tables;
   for (std::size_t g = 0; g < tables.size(); ++g)
     for (std::int64_t b = std::ssize(tables[g]) - 1; b >= 0; --b)

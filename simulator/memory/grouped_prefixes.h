@@ -34,9 +34,11 @@ namespace kvplan::memory {
 
 class GroupedPrefixes {
  public:
-  /// `windows`: by group, 0 for none. `blocks`: blocks of the pool, null block included.
+  /// `windows`: by group, 0 for none. `blocks`: blocks of the pool, null block included. `state_blocks`: that each
+  /// request holds beside its tables.
   GroupedPrefixes(const core::Workload& workload, std::int64_t block_tokens,
-                  std::vector<std::int64_t> windows, std::int64_t blocks, bool prefix_cache);
+                  std::vector<std::int64_t> windows, std::int64_t blocks, bool prefix_cache,
+                  std::int64_t state_blocks = 0);
   /// Starts counting cached blocks that no lookup reaches. REQUIRES: nothing was inserted.
   void follow_prefixes();
   /// A policy chooses the block to hand out from now on (pool_policy.h). REQUIRES: nothing is held or inserted.
@@ -92,6 +94,7 @@ class GroupedPrefixes {
   };
   struct Holder {
     std::vector<std::vector<BlockId>> tables;  // by group
+    std::vector<BlockId> states;
     std::int64_t published{0};
   };
 
@@ -126,6 +129,7 @@ class GroupedPrefixes {
   std::vector<std::int64_t> windows_;
   bool prefix_cache_;
   std::int64_t pool_blocks_;
+  std::int64_t state_blocks_;
   std::vector<Block> blocks_;  // by id: all blocks that were ever handed out, and the null block
   std::list<BlockId>
       free_;  // freed blocks, the next to be handed out first; blocks never handed out come before them

@@ -10,19 +10,34 @@ namespace {
 
 /// A group of equal layers.
 struct Alike {
-  const LayerCache* cache;
+  LayerCache cache;
   std::vector<std::int64_t> layers;  ///< ascending
+
+  /// What they have is a state.
+  [[nodiscard]] bool states() const { return cache.has_state(); }
 };
 
-/// In the order of their first layers.
+/// In the order of their first layers. A layer with both tokens and a state is in two kinds; one with nothing to store
+/// is in none where others have states.
 std::vector<Alike> alike(const ModelShape& shape) {
+  const bool states = shape.state_layers() > 0;
   std::vector<Alike> kinds;
   std::int64_t layer = 0;
+  const auto add = [&](const LayerCache& cache, std::int64_t layers) {
+    auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const Alike& k) { return k.cache == cache; });
+    if (kind == kinds.end()) kind = kinds.insert(kind, {cache, {}});
+    for (std::int64_t i = 0; i < layers; ++i) kind->layers.push_back(layer + i);
+  };
   for (const LayerRun& run : shape.runs) {
-    auto kind =
-        std::find_if(kinds.begin(), kinds.end(), [&](const Alike& k) { return *k.cache == run.cache; });
-    if (kind == kinds.end()) kind = kinds.insert(kind, {&run.cache, {}});
-    for (std::int64_t i = 0; i < run.layers; ++i) kind->layers.push_back(layer++);
+    LayerCache tokens = run.cache;
+    if (states) tokens.state_bytes = tokens.whole_state_bytes = 0;
+    if (!states || tokens.kind != CacheKind::kNone) add(tokens, run.layers);
+    if (run.cache.has_state())
+      add({.kind = CacheKind::kNone,
+           .state_bytes = run.cache.state_bytes,
+           .whole_state_bytes = run.cache.whole_state_bytes},
+          run.layers);
+    layer += run.layers;
   }
   return kinds;
 }
@@ -43,16 +58,21 @@ LayerGroups layer_groups(const ModelShape& shape, std::int64_t first, std::int64
   LayerGroups out;
   for (const Alike& kind : kinds) {
     const std::size_t groups = (kind.layers.size() + size - 1) / size;
-    const std::size_t base = out.groups.size();
-    out.groups.resize(base + groups, {0, kind.cache->window});
+    std::vector<LayerGroup> of_kind(groups, {0, kind.cache.window});
     for (std::size_t i = 0; i < kind.layers.size(); ++i)
-      if (kind.layers[i] >= first && kind.layers[i] < end) ++out.groups[base + i % groups].layers;
+      if (kind.layers[i] >= first && kind.layers[i] < end) ++of_kind[i % groups].layers;
+    for (const LayerGroup& group : of_kind) out.size = std::max(out.size, group.layers);
+    if (!kind.states()) {
+      out.groups.insert(out.groups.end(), of_kind.begin(), of_kind.end());
+      continue;
+    }
+    out.states.blocks += static_cast<std::int64_t>(groups);
+    for (const LayerGroup& group : of_kind) out.states.layers += group.layers;
   }
-  for (const LayerGroup& group : out.groups) out.size = std::max(out.size, group.layers);
   return out;
 }
 
-std::vector<LayerKind> kinds_of(const std::vector<LayerGroup>& groups) {
+std::vector<LayerKind> kinds_of(const std::vector<LayerGroup>& groups, const StateBlocks& states) {
   std::vector<LayerKind> kinds;
   for (const LayerGroup& group : groups) {
     auto kind = std::find_if(kinds.begin(), kinds.end(),
@@ -61,6 +81,7 @@ std::vector<LayerKind> kinds_of(const std::vector<LayerGroup>& groups) {
     ++kind->groups;
     kind->layers += group.layers;
   }
+  if (states.blocks > 0) kinds.push_back({.groups = states.blocks, .layers = states.layers, .states = true});
   return kinds;
 }
 

@@ -26,6 +26,19 @@ std::int64_t ModelShape::window_layers() const {
   return count;
 }
 
+std::int64_t ModelShape::state_layers() const {
+  std::int64_t count = 0;
+  for (const LayerRun& run : runs) count += run.cache.has_state() ? run.layers : 0;
+  return count;
+}
+
+std::int64_t ModelShape::attention_layers() const {
+  if (state_layers() == 0) return layers;
+  std::int64_t count = 0;
+  for (const LayerRun& run : runs) count += run.cache.kind != CacheKind::kNone ? run.layers : 0;
+  return count;
+}
+
 Result<WeightCounts> ModelShape::weights() const {
   KVPLAN_TRY(const std::vector<WeightCounts> stages, weights_of_stages(*this, 1, 1));
   return stages.front();

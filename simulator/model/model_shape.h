@@ -34,12 +34,15 @@ struct LayerCache {
   std::int64_t compress_ratio{0};  ///< one more vector for each so many tokens of the sequence; 0: none
   /// Keys of an indexer, whatever the format: beside each of those vectors; without them beside each token
   std::int64_t indexer_bytes{0};
-  std::int64_t state_bytes{0};  ///< of a sequence, however long; ranks share it, but where kLatent
+  std::int64_t state_bytes{0};        ///< of a sequence, however long; ranks share it, but where kLatent
+  std::int64_t whole_state_bytes{0};  ///< the part of them that each rank has whole
 
   [[nodiscard]] std::int64_t elements() const {
     if (kind == CacheKind::kNone) return 0;
     return kind == CacheKind::kHeads ? heads * (key_size + value_size) : latent_size + rope_size;
   }
+  /// A state in place of keys and values, or beside them (and not a part of a compressed cache).
+  [[nodiscard]] bool has_state() const { return state_bytes > 0 && compress_ratio == 0; }
   friend bool operator==(const LayerCache&, const LayerCache&) = default;
 };
 
@@ -97,11 +100,15 @@ struct ModelShape {
   [[nodiscard]] std::optional<std::int64_t> unshared_token_bytes() const;
   /// Layers that see only a window.
   [[nodiscard]] std::int64_t window_layers() const;
+  /// Layers with a state.
+  [[nodiscard]] std::int64_t state_layers() const;
+  /// Layers with attention: in a model with states those with a cache of tokens, else all.
+  [[nodiscard]] std::int64_t attention_layers() const;
   /// The numbers of weights. Errors: something about the weights is unknown (field "model").
   [[nodiscard]] Result<WeightCounts> weights() const;
-  /// Floating-point operations of one query-key pair in all layers: scores, and weighted values.
+  /// Floating-point operations of one query-key pair in all layers with attention: scores, and weighted values.
   [[nodiscard]] std::int64_t pair_flops() const {
-    return 2 * query_heads * (weight_shape.key_size + weight_shape.value_size) * layers;
+    return 2 * query_heads * (weight_shape.key_size + weight_shape.value_size) * attention_layers();
   }
 };
 

@@ -212,7 +212,9 @@ Status note_fixed(const ModelShape& shape, const Deployment& d, Pool& pool) {
   const StagePool& rank = pool.rank();
   std::int64_t bytes = 0;
   for (std::int64_t i = rank.first_layer; i < rank.first_layer + rank.layers; ++i)
-    bytes += cells.layers[static_cast<std::size_t>(i)].fixed_bytes;
+    if (const LayerFootprint& layer = cells.layers[static_cast<std::size_t>(i)];
+        !d.counts_states || !layer.cache.has_state())
+      bytes += layer.fixed_bytes;
   if (bytes > 0)
     pool.warnings.push_back(
         "On a rank, each sequence also needs " + std::to_string(bytes) +

@@ -31,6 +31,7 @@ struct Deployment {
   std::int64_t step_tokens{8192};   ///< most tokens of a step; assumed activations depend on it
   std::int64_t step_requests{256};  ///< most requests of a step; assumed activations depend on it
   std::int64_t max_model_len{0};    ///< a request of this length must fit; 0: not required
+  bool counts_states{false};  ///< states of layers take blocks of the pool, so nothing is kept beside it
   std::string longest_path{"engine.max_model_len"};  ///< path of the scenario that sets this limit
 
   /// The given bits of a weight in 2^-16 bits, rounded; nothing where the checkpoint decides.

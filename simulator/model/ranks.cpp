@@ -7,8 +7,17 @@
 namespace kvplan::model {
 LayerCache share_of(LayerCache cache, std::int64_t tensor_ranks) {
   if (cache.kind == CacheKind::kHeads) cache.heads = std::max<std::int64_t>(1, cache.heads / tensor_ranks);
-  if (cache.kind != CacheKind::kLatent) cache.state_bytes = ceil_div(cache.state_bytes, tensor_ranks);
+  if (cache.kind != CacheKind::kLatent)
+    cache.state_bytes =
+        ceil_div(cache.state_bytes - cache.whole_state_bytes, tensor_ranks) + cache.whole_state_bytes;
   return cache;
+}
+
+std::int64_t state_bytes_of(const ModelShape& shape, std::int64_t tensor_ranks) {
+  std::int64_t bytes = 0;
+  for (const LayerRun& run : shape.runs)
+    if (run.cache.has_state()) bytes += run.layers * share_of(run.cache, tensor_ranks).state_bytes;
+  return bytes;
 }
 
 bool divides_heads(const ModelShape& shape, std::int64_t ranks) {

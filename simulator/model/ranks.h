@@ -21,6 +21,9 @@ namespace kvplan::model {
 /// The part of a layer that one of `tensor_ranks` ranks stores.
 LayerCache share_of(LayerCache cache, std::int64_t tensor_ranks);
 
+/// Bytes of the states of a sequence on one of `tensor_ranks` ranks, in all stages together.
+std::int64_t state_bytes_of(const ModelShape& shape, std::int64_t tensor_ranks);
+
 /// True if an engine would start so. Query heads are divided evenly; KV heads too, or each lies on several ranks
 /// (vllm-project/vllm v0.15.1, vllm/config/model.py, verify_with_parallel_config; vllm/model_executor/models/llama.py).
 bool divides_heads(const ModelShape& shape, std::int64_t tensor_ranks);

@@ -80,13 +80,11 @@ void note_name(const Config& config, ModelShape& shape) {
 
 /// What readers of the answer have to know of layers that do not keep keys and values of each token.
 void note_layers(const Config& config, ModelShape& shape) {
-  bool state = false, compressed = false, indexed = false;
+  bool compressed = false, indexed = false;
   for (const LayerRun& run : shape.runs) {
-    state = state || (run.cache.state_bytes > 0 && run.cache.compress_ratio == 0);
     compressed = compressed || run.cache.compress_ratio > 0;
     indexed = indexed || (run.cache.indexer_bytes > 0 && run.cache.kind == CacheKind::kLatent);
   }
-  if (state) shape.runs_miss = "layers with a state in place of a KV cache";
   if (compressed) shape.runs_miss = "layers with compressed caches";
   if (indexed)
     shape.notes.emplace_back(

@@ -319,6 +319,7 @@ Result<std::vector<LayerPlan>> read_listed(const Config& config, ModelShape& sha
         if (plan.both) plan.cache = base;
         if (kind == LayerKind::kState) plan.cache.kind = CacheKind::kNone;
         plan.cache.state_bytes = state->bytes;
+        plan.cache.whole_state_bytes = state->whole_bytes;
         plan.mixing = state->matrices;
         break;
       case LayerKind::kExperts:

@@ -85,6 +85,8 @@ Result<StateLayer> mamba(const Config& config, const ModelShape& m) {
   KVPLAN_TRY(const std::int64_t groups, config.whole_or({"n_groups", "mamba_n_groups"}, {1, kMostHeads}, 1));
   const std::int64_t width = *heads * *size;
   const std::int64_t channels = width + 2 * groups * state;
+  // One group is on each rank (extra_groups_for_head_shards in the same file).
+  if (groups == 1) out.whole_bytes = 2 * state * (kernel - 1) * m.element_bytes;
   out.bytes = channels * (kernel - 1) * m.element_bytes + width * state * state_element_bytes(config, m);
   out.matrices = {matrix("mixer.in_proj", width + channels + *heads, m.hidden),
                   matrix("mixer.out_proj", width, m.hidden), convolution(channels, kernel)};

@@ -15,6 +15,7 @@ namespace kvplan::model {
 
 struct StateLayer {
   std::int64_t bytes{0};
+  std::int64_t whole_bytes{0};  ///< the part of `bytes` that each tensor-parallel rank has whole
   std::vector<WeightMatrix> matrices{};
 };
 

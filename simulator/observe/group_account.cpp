@@ -23,7 +23,7 @@ class GroupRequests final : public GroupAccount {
     Member& m = member(grant.request);
     const Places places = add_places(m, grant.alloc_units);
     const std::int64_t tail = places.to - places.from - places.will_write;
-    for (std::size_t k = 0; k < kinds_.size(); ++k)
+    for (std::size_t k = 0; k < token_kinds(); ++k)
       add(m, k,
           {.reserved = places.will_write * kinds_[k].layers,
            .tail = tail * kinds_[k].layers,
@@ -44,8 +44,8 @@ class GroupRequests final : public GroupAccount {
   }
   void write(Member& m, std::int64_t from) override {
     const std::int64_t tokens = m.written - from;
-    for (std::size_t k = 0; k < kinds_.size(); ++k) {
-      const auto& [window, groups, layers] = kinds_[k];
+    for (std::size_t k = 0; k < token_kinds(); ++k) {
+      const auto& [window, groups, layers, states] = kinds_[k];
       // Before the next token is written, a window shows W - 1 tokens.
       const std::int64_t more = window == 0 ? tokens : std::clamp<std::int64_t>(window - 1 - from, 0, tokens);
       add(m, k, {.live = more * layers, .reserved = -tokens * layers, .hole = (tokens - more) * layers});
@@ -54,6 +54,8 @@ class GroupRequests final : public GroupAccount {
   void end(Member& m) override {
     for (std::size_t k = 0; k < kinds_.size(); ++k) held_[k] -= m.held[k];
   }
+  /// The kinds of layers that store something of each token.
+  [[nodiscard]] std::size_t token_kinds() const { return kinds_.size() - (states_.blocks > 0 ? 1 : 0); }
   void add(Member& m, std::size_t kind, const HeldCells& cells) {
     m.held[kind] += cells;
     held_[kind] += cells;
@@ -73,17 +75,26 @@ GroupAccount::GroupAccount(const core::Workload& workload, const core::MemoryLay
                            const core::AccountColumns& columns)
     : workload_(workload),
       groups_(layout.groups),
-      kinds_(model::kinds_of(layout.groups)),
+      kinds_(layout.layer_kinds()),
       alloc_unit_(layout.alloc_unit_tokens),
       room_(layout.cells_per_token),
+      states_(layout.states),
       columns_(columns) {
   KVPLAN_CHECK(kinds_.size() <= held_.size(), static_cast<std::int64_t>(kinds_.size()));
   for (const model::LayerGroup& group : groups_) {
     layers_ += group.layers;
-    const auto kind = std::find_if(kinds_.begin(), kinds_.end(),
-                                   [&](const model::LayerKind& k) { return k.window == group.window; });
+    const auto kind = std::find_if(kinds_.begin(), kinds_.end(), [&](const model::LayerKind& k) {
+      return !k.states && k.window == group.window;
+    });
     kind_of_.push_back(static_cast<std::size_t>(kind - kinds_.begin()));
   }
+}
+
+HeldCells GroupAccount::state_cells(bool written) const {
+  const std::int64_t cells = states_.layers * states_.slots;
+  HeldCells out{.padding = states_.blocks * alloc_unit_ * room_ - cells};
+  (written ? out.live : out.reserved) = cells;
+  return out;
 }
 
 void GroupAccount::enter(const core::Admission& admission) {
@@ -96,6 +107,7 @@ void GroupAccount::enter(const core::Admission& admission) {
   m.written = m.slots = admission.hit_tokens;
   if (columns_.goal[r] == 0) columns_.goal[r] = workload_.input[index(r)];
   begin(m, admission);
+  if (states_.blocks > 0) held_[kinds_.size() - 1] += state_cells(m.written > 0);
 }
 
 GroupAccount::Places GroupAccount::add_places(Member& m, std::int64_t entries) {
@@ -118,7 +130,7 @@ GroupAccount::ByKind GroupAccount::run(std::int64_t steps) {
     KVPLAN_CHECK(m.whole || steps == 1, m.request, steps);
     const std::int64_t from = m.written;
     m.written += tokens;
-    for (const auto& [window, groups, layers] : kinds_) {
+    for (const auto& [window, groups, layers, states] : kinds_) {
       if (window == 0) continue;
       const auto left = [w = window](std::int64_t held) { return std::max<std::int64_t>(held + 1 - w, 0); };
       const std::int64_t more = left(m.written) - left(from);
@@ -126,6 +138,10 @@ GroupAccount::ByKind GroupAccount::run(std::int64_t steps) {
       left_cells_ += more * layers;
     }
     write(m, from);
+    if (states_.blocks > 0 && from == 0) {
+      held_[kinds_.size() - 1] -= state_cells(false);
+      held_[kinds_.size() - 1] += state_cells(true);
+    }
     std::int32_t& goal = columns_.goal[m.request];
     m.whole = m.whole || m.written == goal;
     if (m.whole) goal = static_cast<std::int32_t>(m.written + 1);
@@ -147,6 +163,7 @@ void GroupAccount::leave(RequestId r) {
   const std::int32_t place = std::exchange(columns_.place[r], -1);
   Member& m = members_[static_cast<std::size_t>(place)];
   end(m);
+  if (states_.blocks > 0) held_[kinds_.size() - 1] -= state_cells(m.written > 0);
   if (&m != &members_.back()) {
     m = std::move(members_.back());
     columns_.place[m.request] = place;

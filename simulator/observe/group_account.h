@@ -6,6 +6,9 @@
 // block has room for leaves the rest of each of its blocks as padding. Cells are counted by kind of group, that is by
 // window: groups with the same window differ only in their number of layers.
 //
+// Blocks of states are a kind of their own. They belong to the request alone from `enter` to `leave`: reserved until its
+// first tokens are written, then live. What a state does not fill of its block is padding.
+//
 // There are two implementations. One counts by request, where no block is ever shared (blocks have no ids then). The
 // other counts by block, where prefixes can be hit: a shared block counts once, and a cell of it is a hole if no holder
 // sees it, which depends on the holder that has written the fewest tokens.
@@ -90,9 +93,12 @@ class GroupAccount {
   std::vector<model::LayerKind> kinds_;
   std::vector<std::size_t> kind_of_;  // by group
   std::int64_t alloc_unit_, room_;    // tokens of a block, and layers that a block has room for
+  model::StateBlocks states_;
   ByKind held_{};
 
  private:
+  /// The cells of a request's states.
+  [[nodiscard]] core::HeldCells state_cells(bool written) const;
   std::int64_t layers_{0};  // layers of all groups
   std::vector<Member> members_;
   core::AccountColumns

@@ -11,8 +11,8 @@
 namespace kvplan::observe {
 namespace {
 
-constexpr std::array<std::string_view, 7> kKindNames{"block",  "range", "table",  "copied",
-                                                     "cached", "idle",  "padding"};
+constexpr std::array<std::string_view, 8> kKindNames{"block",  "state",  "range", "table",
+                                                     "copied", "cached", "idle",  "padding"};
 
 std::size_t place(std::int64_t i) {
   return static_cast<std::size_t>(i);
@@ -124,6 +124,17 @@ void Holders::leave(RequestId request) {
   const std::int64_t num_tokens = t.num_tokens;
   t = {};
   t.num_tokens = num_tokens;
+}
+
+/// A state is written with the first tokens, and fills the same slots of its block from then on.
+void Holders::take_states(RequestId request, const Table& t) {
+  const model::StateBlocks& states = layout_.states;
+  const std::int64_t cells = states.layers * states.slots;
+  HeldRow row{HeldRow::Kind::kState, id_at<BlockId>(number(request)), states.blocks, -1, {request}, {}};
+  put_cells(row.bytes, t.written > 0 ? State::kLive : State::kReserved, cells);
+  put_cells(row.bytes, State::kPadding,
+            states.blocks * layout_.alloc_unit_tokens * layout_.cells_per_token - cells);
+  add(std::move(row));
 }
 
 void Holders::on_insert(RequestId /*request*/, std::int64_t logical_block, BlockId block) {
@@ -259,6 +270,8 @@ void Holders::take_blocks() {
     put_cells(row.bytes, State::kPadding, (layout_.cells_per_token - layers) * layout_.alloc_unit_tokens);
     add(std::move(row));
   }
+  if (layout_.states.blocks > 0)
+    for (const RequestId r : running_) take_states(r, at(r));
   for (const auto& [block, group] : found_) {
     if (held.count(block) == 0) take_cached(block, group);
   }

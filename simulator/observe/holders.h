@@ -23,6 +23,7 @@ namespace kvplan::observe {
 struct HeldRow {
   enum class Kind : std::uint8_t {
     kBlock,  ///< a block that requests hold
+    kState,  ///< all blocks that a request holds for states; `id` is the request's number
     kRange,  ///< memory of one request; `id` is its address
     /// All memory of one request: pages, tensors, or (with a course) the blocks that only it holds; `id` is
     /// the first page or block, or the address of the first tensor
@@ -105,6 +106,7 @@ class Holders final : public core::Observer {
   void settle(SimTime time, const core::PoolCounts& pool);
   void take();
   void take_blocks();
+  void take_states(RequestId request, const Table& table);
   void take_shared();
   void take_cached(BlockId block, std::int64_t group);
   void take_alone(RequestId request, const Table& table);

@@ -20,9 +20,9 @@ class JointStates::Track final : public LedgerSink {
   explicit Track(const core::MemoryLayout& layout)
       : alloc_unit_(layout.alloc_unit_counts()),
         whole_(layout.alloc_units * alloc_unit_),
-        kinds_(layout.groups.empty() ? 0 : model::kinds_of(layout.groups).size()),
+        kinds_(layout.groups.empty() ? 0 : layout.layer_kinds().size()),
         latest_kinds_(2 * kinds_) {
-    at_peak.kinds.resize(model::kinds_of(layout.groups).size());
+    at_peak.kinds.resize(layout.layer_kinds().size());
     // Before the first report everything is free.
     Entry nothing{};
     nothing.cells[index(State::kFree)] = whole_;

@@ -5,7 +5,7 @@
 namespace kvplan::observe {
 
 KindSums::KindSums(const core::MemoryLayout& layout, const Peak& peak) : peak_(peak) {
-  const std::size_t kinds = model::kinds_of(layout.groups).size();
+  const std::size_t kinds = layout.layer_kinds().size();
   count_ticks_.resize(kinds);
   at_peak_.resize(kinds);
   held_.resize(kinds);

@@ -18,8 +18,9 @@ void RequestMemory::add(RequestId request, std::int64_t alloc_units) {
 void RequestMemory::on_admit(const core::Admission& admission) {
   // Hit blocks that a window does not show are not held.
   const auto none = std::count(admission.hits.begin(), admission.hits.end(), kNoBlock);
-  add(admission.request,
-      admission.hits.empty() ? admission.hit_tokens / alloc_unit_tokens_ : std::ssize(admission.hits) - none);
+  const std::int64_t hits =
+      admission.hits.empty() ? admission.hit_tokens / alloc_unit_tokens_ : std::ssize(admission.hits) - none;
+  add(admission.request, hits + state_blocks_);
 }
 
 void RequestMemory::on_decode_grants(std::span<const core::DecodeGrant> grants) {

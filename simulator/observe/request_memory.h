@@ -23,9 +23,10 @@ struct RequestHeld {
 class RequestMemory final : public core::Observer {
  public:
   /// `held`: by RequestId, for all requests of the trace; outlives this. Replicas may share it, since each
-  /// request is served by one replica. Prefix hits come in units of `alloc_unit_tokens`.
-  RequestMemory(std::vector<RequestHeld>& held, std::int64_t alloc_unit_tokens)
-      : held_(held), alloc_unit_tokens_(alloc_unit_tokens) {}
+  /// request is served by one replica. Prefix hits come in units of `alloc_unit_tokens`; an admission takes
+  /// `state_blocks` units that are in no table.
+  RequestMemory(std::vector<RequestHeld>& held, std::int64_t alloc_unit_tokens, std::int64_t state_blocks)
+      : held_(held), alloc_unit_tokens_(alloc_unit_tokens), state_blocks_(state_blocks) {}
 
   void on_pass_begin(SimTime time) override { now_ = time; }
   void on_admit(const core::Admission& admission) override;
@@ -47,7 +48,7 @@ class RequestMemory final : public core::Observer {
   void leave(RequestId request) { add(request, -at(request).alloc_units); }
 
   std::vector<RequestHeld>& held_;
-  std::int64_t alloc_unit_tokens_;
+  std::int64_t alloc_unit_tokens_, state_blocks_;
   SimTime now_{};
 };
 

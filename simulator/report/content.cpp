@@ -141,7 +141,7 @@ Table overlay_table(const RunSummary& r) {
   return table;
 }
 
-/// What layers with a window hold, and what layers that see everything hold. Empty if no layers have their own blocks.
+/// What layers with a window hold, what layers that see everything hold, and what states take. Empty if no layers have their own blocks.
 Table layer_group_table(const RunSummary& r) {
   Table table{.title = "Groups of layers",
               .columns = {"live, mean", "held, mean", "live, peak", "held, peak"},
@@ -159,7 +159,9 @@ Table layer_group_table(const RunSummary& r) {
       return r.memory->timed ? bytes_text(bytes) : std::string(kNoNumber);
     };
     table.rows.push_back(
-        {.label = kind.kind.window == 0 ? "whole context" : "window of " + grouped(kind.kind.window),
+        {.label = kind.kind.states        ? "states"
+                  : kind.kind.window == 0 ? "whole context"
+                                          : "window of " + grouped(kind.kind.window),
          .cells = {mean(kind.mean_bytes[live]), mean(held_mean),
                    bytes_text(static_cast<double>(kind.peak_bytes[live])),
                    bytes_text(static_cast<double>(held_peak))},

@@ -91,6 +91,7 @@ void write_memory(JsonWriter& json, std::int64_t capacity_bytes, const std::opti
     const KindMemory& kind = memory->kinds[k];
     json.begin_object().member("window_tokens", kind.kind.window);
     json.member("groups", kind.kind.groups).member("layers", kind.kind.layers);
+    if (kind.kind.states) json.member("states", true);
     const auto held = [&](const char* name, auto value) {
       json.key(name).begin_object();
       for (const std::size_t s : observe::kHeldStates) json.key(kStateNames[s]).value(value(s));

@@ -28,6 +28,37 @@ Status check_group(const attention::PolicyChoice& policy, const model::ModelShap
       .at_field("eviction: " + std::string(policy.choice.name()) + ":group");
 }
 
+/// Errors: layers with a state in place of a KV cache, and something with which runs do not model them.
+Status check_states(const Scenario& s, const model::ModelShape& model) {
+  if (model.state_layers() == 0) return Done{};
+  const std::string states = "layers with a state in place of a KV cache, as " + model.name + " has";
+  const std::string_view prefixes = s.engine_traits().prefixes_beside_states;
+  if (prefixes.empty())
+    return bad_input("runs with engine=" + std::string(s.engine.name()) + " do not model " + states +
+                     "; engine=vllm-v1 does, and `kvplan bytes` counts them")
+        .at_field("engine");
+  if (s.engine_traits().wants_prefixes)
+    return bad_input("runs do not model prefix caching of " + states +
+                     ": expected it off, as vLLM has it for such models if nothing is said")
+        .at_field("engine." + std::string(prefixes));
+  if (memory::allocator_entry(s.allocator).follows_windows) return Done{};
+  return bad_input("expected " + memory::allocators_with(&memory::AllocatorEntry::follows_windows) +
+                   ", for " + states + ", found \"" + std::string(s.allocator.name()) + "\"")
+      .at_field("memory.allocator");
+}
+
+/// What the run assumes of states.
+std::string about_states(const model::ModelShape& model) {
+  return std::to_string(model.state_layers()) + " of the model's " + std::to_string(model.layers) +
+         " layers have a state in place of a KV cache. A request holds blocks for them from its admission to "
+         "its "
+         "end, however many tokens it has. Where step times follow from bytes (roofline, composed), a step "
+         "reads "
+         "and writes the states of its requests, at the rate of memory; no kernel for states was measured. "
+         "Prefix "
+         "caching is off, as vLLM has it for such models.";
+}
+
 /// The model that the scenario names, by name or file.
 Result<model::ModelShape> named_model(const Scenario& s, bool follows_windows, const ModelOpener& open,
                                       std::vector<std::string>& assumptions) {
@@ -165,6 +196,8 @@ Status TokensMaker::place() {
     return bad_input("runs do not model " + tokens_.model.runs_miss + ", as " + tokens_.model.name +
                      " has; `kvplan bytes` and `kvplan pool` count them")
         .at_field("model");
+  KVPLAN_TRY_DO(check_states(s_, tokens_.model));
+  if (tokens_.model.state_layers() > 0) assumptions_.push_back(about_states(tokens_.model));
   KVPLAN_TRY(tokens_.placed, place_model(s_, tokens_.model, open_.side, warnings_, assumptions_));
   const bool tables = table_per_ != memory::TablePer::kRequest;
   // One keep rule can serve only layers that keep the same tokens; with windows, tables keep different tokens.

@@ -233,7 +233,7 @@ Status watch(const RunSetup& setup, const Fleet& fleet, std::size_t replica, Ser
                       &fleet.columns().account);
   part.observers = {&*part.ledger, &part.records.emplace(served.records, setup.scenario.keeps_nothing())};
   if (setup.follows_held())
-    part.observers.push_back(&part.held.emplace(served.held, layout.alloc_unit_tokens));
+    part.observers.push_back(&part.held.emplace(served.held, layout.alloc_unit_tokens, layout.states.blocks));
   if (part.memory->placing() != nullptr || moves_tokens(setup.tokens))
     part.observers.push_back(&part.placing);
   if (setup.tokens.reader) part.observers.push_back(&part.reads);

@@ -203,7 +203,7 @@ MemorySummary summarize_memory(const core::MemoryLayout& layout, const MemoryCou
       m.mean_overlay_bytes[i] = static_cast<double>(byte_ticks) / static_cast<double>(makespan.count);
     m.peak_overlay_bytes[i] = counts.peak_overlays[i] * layout.count_bytes();
   }
-  const std::vector<model::LayerKind> kinds = model::kinds_of(layout.groups);
+  const std::vector<model::LayerKind> kinds = layout.layer_kinds();
   for (std::size_t k = 0; k < kinds.size(); ++k) {
     KindMemory& kind = m.kinds.emplace_back();
     kind.kind = kinds[k];

@@ -139,11 +139,11 @@ Status choose_deployment(Scenario& s) {
 }
 
 /// Sets a parameter of the engine that is not said.
-Status set_derived(Scenario& s, std::string_view param, std::int64_t value) {
+Status set_derived(Scenario& s, std::string_view param, const std::string& value) {
   const std::size_t field = field_index("engine");
   if (s.param_origin(field, param) == Origin::kGiven) return Done{};
   std::erase_if(s.param_sources[field], [&](const ParamSource& each) { return each.param == param; });
-  const std::string text = with_param(s.texts[field], param, std::to_string(value));
+  const std::string text = with_param(s.texts[field], param, value);
   KVPLAN_TRY(s.engine, parse_member("engine", text));
   s.texts[field] = s.engine.to_string();
   s.param_sources[field].push_back({std::string(param), {Source::From::kDerived}});
@@ -156,14 +156,31 @@ Status choose_limits(Scenario& s) {
   const auto defaults_on = scheduling::engine_of(s.engine).defaults_on;
   if (defaults_on == nullptr) return Done{};
   for (const scheduling::ServerDefault& each : defaults_on(*s.deployment.device))
-    KVPLAN_TRY_DO(set_derived(s, each.param, each.value));
+    KVPLAN_TRY_DO(set_derived(s, each.param, std::to_string(each.value)));
   return Done{};
 }
 
 /// The longest request of a model that was made for so many tokens.
 Status choose_length(Scenario& s, std::optional<std::int64_t> tokens) {
   if (s.deployment.device == nullptr || !tokens) return Done{};
-  return set_derived(s, s.engine_traits().request_tokens.param, *tokens);
+  return set_derived(s, s.engine_traits().request_tokens.param, std::to_string(*tokens));
+}
+
+/// Layers with states in place of a KV cache: what vLLM sets for them where nothing is said (vllm-project/vllm v0.15.1,
+/// vllm/config/model.py, is_prefix_caching_supported), and the allocator that has room for states.
+Status choose_states(Scenario& s, const model::ModelShape& shape) {
+  const std::string_view prefixes = s.engine_traits().prefixes_beside_states;
+  if (shape.state_layers() == 0 || prefixes.empty()) return Done{};
+  KVPLAN_TRY_DO(set_derived(s, prefixes, "false"));
+  const std::size_t field = field_index("memory.allocator");
+  if (s.origin(field) == Origin::kGiven || !s.param_sources[field].empty()) return Done{};
+  const auto all = memory::allocators();
+  const auto entry =
+      std::find_if(all.begin(), all.end(), [](const auto* each) { return each->follows_windows; });
+  KVPLAN_TRY(s.allocator, parse_member("allocator", (*entry)->descriptor.name));
+  s.texts[field] = s.allocator.to_string();
+  s.sources[field] = {Source::From::kDerived};
+  return Done{};
 }
 
 /// The share of memory that the engine takes on the device. REQUIRES: the engine's limits are chosen.
@@ -191,6 +208,7 @@ void follow_limits(Scenario& s) {
   d.step_tokens = engine.step_tokens.value;
   d.step_requests = engine.running.value;
   d.longest_path = "engine." + std::string(engine.request_tokens.param);
+  d.counts_states = memory::allocator_entry(s.allocator).follows_windows;
   // The rule checks that a request of max_model_len fits, with every token counted in all layers.
   if (!memory::allocator_entry(s.allocator).follows_windows) d.max_model_len = engine.request_tokens.value;
 }
@@ -279,6 +297,7 @@ void each_source(const Scenario& scenario, const std::function<void(std::string_
 
 Result<Scenario> with_length_of(const model::ModelShape& shape, Scenario s) {
   KVPLAN_TRY_DO(choose_length(s, shape.max_positions));
+  KVPLAN_TRY_DO(choose_states(s, shape));
   follow_limits(s);
   return s;
 }
@@ -333,7 +352,11 @@ Result<Scenario> resolve(std::span<const Setting> settings) {
     return error_at_field(together.error());
   if (const Status model = choose_model(s); !model.ok())
     return error_at(model.error(), given_at[field_index("model")]);
-  if (s.model != nullptr) KVPLAN_TRY_DO(choose_length(s, s.model->max_positions));
+  if (s.model != nullptr) {
+    KVPLAN_TRY_DO(choose_length(s, s.model->max_positions));
+    KVPLAN_TRY_DO(choose_states(s, *s.model));
+    parts = scenario_parts(s);
+  }
   follow_limits(s);
   KVPLAN_TRY_DO(choose_latency(s, !given_at[field_index("latency")].path.empty()));
   parts.add(Part::kMeasuredSteps, !latency::latency_entry(s.latency).knows_parts);

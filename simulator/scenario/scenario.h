@@ -175,8 +175,9 @@ bool set_source(Scenario& scenario, std::string_view path, const Source& source)
 /// Errors have the path in `field`, file and line if known, and say what exists or was expected.
 Result<Scenario> resolve(std::span<const Setting> settings);
 
-/// The scenario with the model's own length as its longest request, if it has a device and says no other. The shape
-/// of a model in a file is known when it is read; for bundled ones `resolve` does so.
+/// The scenario with the model's own length as its longest request, if it has a device and says no other; for a model
+/// with states in place of a KV cache, with prefix caching off and memory in groups of layers, if it says nothing else.
+/// The shape of a model in a file is known when it is read; for bundled ones `resolve` does so.
 Result<Scenario> with_length_of(const model::ModelShape& shape, Scenario scenario);
 
 /// The value of a field that the settings do not give: its fallback. On a device the pool rule is that of the engine.

@@ -49,6 +49,9 @@ struct EngineTraits {
   EngineLimit step_tokens;     ///< tokens computed in one step; may be so large that any prompt fits
   EngineLimit piece_tokens;    ///< tokens of one prompt computed in one step; 0: as many as step_tokens
   bool wants_prefixes{false};  ///< prefix caching is on
+  /// The flag of prefix caching. A model with states in place of a KV cache has it off unless it is set; empty: runs
+  /// with this engine do not model states.
+  std::string_view prefixes_beside_states{};
   bool index_of_its_own{
       false};  ///< cached prefixes lie in the engine's own radix tree, which has its own eviction order
   bool follows_policies{true};  ///< token policies, layers with windows and retention schedules work

@@ -2,6 +2,7 @@
 // group, and what is refused. Random lives are in differential_test.cpp.
 #include <gtest/gtest.h>
 
+#include "simulator/memory/grouped_pool.h"
 #include "simulator/modelfile/catalogue.h"
 #include "simulator/results/report.h"
 #include "tests/support/plan_run.h"
@@ -243,6 +244,117 @@ TEST(Groups, APoolIsNotMeasuredAsIfWindowsWereWhole) {
                      "take (19846): vLLM would not start."});
 }
 
+/// Qwen3.5-27B: 16 layers store 4,096 bytes per token, 48 have a state: a convolution over the last three tokens of
+/// 2 x 16 x 128 + 48 x 128 channels in 16 bits, and 48 matrices of 128 x 128 in 32 bits; 3,207,168 bytes, or 783 tokens
+/// of a layer. So blocks have 784 tokens in 16 layers, and the states take three of them. A prompt of 2,000 tokens takes
+/// three more.
+TEST(Groups, StatesWorkedByHand) {
+  constexpr std::int64_t kCell = 4096;
+  constexpr std::int64_t kBlock = 784 * 16 * kCell;
+  constexpr std::int64_t kStates = 48 * (10'240 * 3 * 2 + 48 * 128 * 128 * 4);
+  static_assert(kStates == 48 * 783 * kCell);
+  for (const bool step_by_step : {false, true}) {
+    const runs::RunResult r =
+        try_run(one(2000, 3), {"model=qwen3.5-27b", "memory.pool_blocks=20", kSteps}, step_by_step).value();
+    EXPECT_EQ(r.completed, 1);
+    EXPECT_EQ(r.iterations, 3);
+    EXPECT_EQ(r.capacity_bytes, 20 * kBlock);
+    const auto& peak = r.memory->peak_bytes;
+    EXPECT_EQ(peak[index(State::kReserved)], 2002 * 16 * kCell + kStates);
+    EXPECT_EQ(peak[index(State::kTail)], (3 * 784 - 2002) * 16 * kCell);
+    EXPECT_EQ(peak[index(State::kPadding)], kBlock + 48 * kCell);
+    EXPECT_EQ(peak[index(State::kFree)], (19 - 6) * kBlock);
+    const auto mean = [&](State s) { return r.memory->mean_bytes[index(s)] * 3; };
+    EXPECT_DOUBLE_EQ(mean(State::kLive), (2000 + 2001) * 16.0 * kCell + 2.0 * kStates);
+    EXPECT_DOUBLE_EQ(mean(State::kReserved), (2002 + 2 + 1) * 16.0 * kCell + kStates);
+    ASSERT_EQ(r.memory->kinds.size(), 2U);
+    EXPECT_EQ(r.memory->kinds[0].kind, (model::LayerKind{0, 1, 16}));
+    const runs::KindMemory& states = r.memory->kinds[1];
+    EXPECT_EQ(states.kind, (model::LayerKind{0, 3, 48, true}));
+    EXPECT_EQ(states.peak_bytes[index(State::kReserved)], kStates);
+    EXPECT_DOUBLE_EQ(states.mean_bytes[index(State::kLive)] * 3, 2.0 * kStates);
+    EXPECT_EQ(states.peak_bytes[index(State::kPadding)], 48 * kCell);
+    EXPECT_EQ(r.held[0].most_alloc_units, 6);
+  }
+}
+
+/// A preempted request gives up its states, and has blocks for them again at its next admission: two requests of 1,000
+/// tokens hold 3 + 2 blocks each, and one that grows beyond 1,568 tokens needs another.
+TEST(Groups, PreemptionFreesStates) {
+  traces::Trace two = one(1000, 800);
+  two.arrival_ns.push_back(0);
+  two.input_tokens.push_back(1000);
+  two.output_tokens.push_back(800);
+  const auto run = [&](int blocks, bool step_by_step) {
+    return try_run(two, {"model=qwen3.5-27b", "memory.pool_blocks=" + std::to_string(blocks), kSteps},
+                   step_by_step)
+        .value();
+  };
+  for (const bool step_by_step : {false, true}) {
+    EXPECT_EQ(run(13, step_by_step).preemptions, 0);
+    EXPECT_EQ(run(12, step_by_step).preemptions, 1);
+    EXPECT_EQ(run(10, step_by_step).preemptions, 0) << "the second one waits";
+    EXPECT_EQ(run(7, step_by_step).completed, 2);
+    EXPECT_EQ(run(6, step_by_step).completed, 0);
+  }
+  EXPECT_EQ(run(12, false).makespan, run(12, true).makespan);
+}
+
+/// Public start-ups of vLLM ("Setting attention block size to N tokens", "Padding mamba page size by P%"), with vLLM
+/// 0.19.1 (Qwen3.5-27B), a nightly build of March 2026 (35B-A3B) and one of May 2026 (35B-A3B, FP8 cache, no padding).
+TEST(Groups, PagesOfStatesAsServersReportThem) {
+  struct Reported {
+    std::string model, format;
+    std::int64_t tokens;
+    double padding_percent;
+  };
+  for (const Reported& e :
+       {Reported{"qwen3.5-27b", "native", 784, 0.13}, Reported{"qwen3.5-35b-a3b", "native", 1056, 0.76},
+        Reported{"qwen3.5-35b-a3b", "fp8", 2096, 0}}) {
+    const runs::RunResult r =
+        try_run(one(100, 2), {"model=" + e.model, "format=" + e.format, "memory.pool_blocks=100", kSteps})
+            .value();
+    const core::MemoryLayout& layout = r.details.at(0).layout;
+    EXPECT_EQ(layout.alloc_unit_tokens, e.tokens) << e.model;
+    const auto filled = static_cast<double>(layout.states.slots);
+    EXPECT_NEAR((static_cast<double>(e.tokens) / filled - 1) * 100, e.padding_percent, 0.005) << e.model;
+  }
+}
+
+/// Issue 40691 of vllm-project/vllm, vLLM 0.19.0, Qwen3.5-27B: "GPU KV cache size: 290,864 tokens", "Maximum concurrency
+/// for 32,768 tokens per request: 33.04x". The tokens leave 1,484 to 1,487 blocks in four groups; of these only 1,487
+/// gives the concurrency, with 42 blocks for tokens and three for states.
+TEST(Groups, ConcurrencyWithStatesAsAServerReportsIt) {
+  const Choice grouped = parse_component("grouped", "allocator", memory::allocator_descriptors()).value();
+  const core::Workload nothing;
+  memory::AllocatorRequest request{.workload = &nothing,
+                                   .pool = {.blocks = 1487},
+                                   .token_bytes = 16 * 4096,
+                                   .model = model::find_model("qwen3.5-27b").value(),
+                                   .prefix_cache = false};
+  const memory::GroupedParts parts = memory::grouped_parts(grouped, request).value();
+  EXPECT_EQ(parts.asked_blocks(32768), 45);
+  EXPECT_EQ(1487 / 4 * parts.layout.alloc_unit_tokens, 290'864);
+  EXPECT_EQ(std::llround(100.0 * 1487 / static_cast<double>(parts.asked_blocks(32768))), 3304);
+  // The tokens of a report are as many blocks again, but for those that the division leaves over.
+  request.pool = {.tokens = 290'864};
+  EXPECT_EQ(memory::grouped_parts(grouped, request).value().layout.alloc_units + 1, 1484);
+}
+
+/// Ranks share heads: half of the state and half of the bytes of a token, so blocks have as many tokens as before.
+TEST(Groups, RanksShareStates) {
+  const auto layout = [](const std::string& ranks) {
+    const auto r = try_run(one(100, 2),
+                           {"model=qwen3.5-27b", "deployment.tp=" + ranks, "memory.pool_blocks=100", kSteps});
+    EXPECT_TRUE(r.ok()) << r.error().to_string();
+    return r.value().details.at(0).layout;
+  };
+  EXPECT_EQ(layout("2").alloc_unit_tokens, 784);
+  EXPECT_EQ(layout("2").alloc_unit_bytes() * 2, layout("1").alloc_unit_bytes());
+  // Eight ranks hold an eighth of the state, and one head: 391.5 tokens of 1,024 bytes, in blocks of 25 x 16.
+  EXPECT_EQ(layout("8").alloc_unit_tokens, 400);
+}
+
 TEST(Groups, MeasuredStepsCountTokensOutsideWindowsWhichIsSaid) {
   const auto says = [](const std::string& model, const std::string& allocator) {
     const auto r = try_run(one(100, 10), {"model=" + model, "memory.pool_blocks=400",
@@ -256,6 +368,27 @@ TEST(Groups, MeasuredStepsCountTokensOutsideWindowsWhichIsSaid) {
   EXPECT_TRUE(says("gemma-3-27b", "grouped"));
   EXPECT_FALSE(says("gemma-3-27b", "paged"));
   EXPECT_FALSE(says("llama-3-8b", "grouped"));
+}
+
+TEST(Groups, WhatIsRefusedWithStates) {
+  const auto refused = [](const std::vector<std::string>& more) {
+    std::vector<std::string> sets{"model=qwen3.5-27b", "memory.pool_blocks=4000", kSteps};
+    sets.insert(sets.end(), more.begin(), more.end());
+    const auto r = try_run(one(100, 10), sets);
+    EXPECT_FALSE(r.ok());
+    return r.ok() ? std::string() : r.error().to_string();
+  };
+  EXPECT_EQ(refused({"engine=vllm-v1:prefix_cache=true"}),
+            "engine.prefix_cache: runs do not model prefix caching of layers with a state in place of a KV "
+            "cache, as "
+            "qwen3.5-27b has: expected it off, as vLLM has it for such models if nothing is said");
+  EXPECT_EQ(refused({"memory.allocator=paged"}),
+            "memory.allocator: expected \"grouped\", for layers with a state in place of a KV cache, as "
+            "qwen3.5-27b "
+            "has, found \"paged\"");
+  EXPECT_EQ(
+      refused({"engine=sglang"}).substr(0, 97),
+      "engine: runs with engine=sglang do not model layers with a state in place of a KV cache, as qwen3");
 }
 
 TEST(Groups, WhatIsRefused) {

@@ -120,6 +120,7 @@ class GroupWalker final : public core::Observer {
         }
       }
     }
+    for (const auto& [r, s] : running_) count_states(s, bytes);
     bytes[index(State::kCached)] = cached_alloc_units_ * layout_.alloc_unit_bytes();
     bytes[index(refused_ ? State::kStranded : State::kFree)] = free_alloc_units_ * layout_.alloc_unit_bytes();
     for (std::int64_t& state : bytes) state /= layout_.count_bytes();
@@ -138,6 +139,21 @@ class GroupWalker final : public core::Observer {
   };
   [[nodiscard]] std::int64_t groups() const { return static_cast<std::int64_t>(layout_.groups.size()); }
 
+  /// Walks over the blocks of a request's states, slot by slot and layer by layer.
+  void count_states(const Sequence& s, observe::StateCounts& bytes) const {
+    using observe::State;
+    const model::StateBlocks& states = layout_.states;
+    for (std::int64_t block = 0, left = states.layers; block < states.blocks; ++block) {
+      const std::int64_t here = std::min(left, layout_.cells_per_token);
+      left -= here;
+      for (std::int64_t slot = 0; slot < layout_.alloc_unit_tokens; ++slot)
+        for (std::int64_t layer = 0; layer < layout_.cells_per_token; ++layer) {
+          const bool filled = layer < here && slot < states.slots;
+          const State state = !filled ? State::kPadding : s.written > 0 ? State::kLive : State::kReserved;
+          bytes[index(state)] += layout_.token_bytes / layout_.cells_per_token;
+        }
+    }
+  }
   /// True if the next token, at position `written`, sees this token.
   static bool seen(const model::LayerGroup& group, std::int64_t token, std::int64_t written) {
     return group.window == 0 || token > written - group.window;

@@ -63,13 +63,18 @@ inline void check_kinds(const Holders& table, const core::MemoryLayout& layout, 
                         std::int64_t& seen) {
   const auto at = kinds.at_pass.find(table.settled_at());
   if (at == kinds.at_pass.end() || at->second.empty()) return;
-  const std::vector<model::LayerKind> of = model::kinds_of(layout.groups);
+  const std::vector<model::LayerKind> of = layout.layer_kinds();
   std::vector<observe::StateCounts> sum(of.size());
   for (const HeldRow& row : table.rows()) {
-    if (row.kind != HeldRow::Kind::kBlock) continue;
-    const std::int64_t window = layout.groups[static_cast<std::size_t>(row.group)].window;
     std::size_t k = 0;
-    while (of[k].window != window) ++k;
+    if (row.kind == HeldRow::Kind::kState) {
+      while (!of[k].states) ++k;
+    } else if (row.kind == HeldRow::Kind::kBlock) {
+      const std::int64_t window = layout.groups[static_cast<std::size_t>(row.group)].window;
+      while (of[k].window != window) ++k;
+    } else {
+      continue;
+    }
     for (std::size_t s = 0; s < observe::kStates; ++s) sum[k][s] += row.bytes[s];
   }
   for (std::size_t k = 0; k < of.size(); ++k)

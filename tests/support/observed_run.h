@@ -125,7 +125,8 @@ inline std::string observe_run(
   std::vector<observe::RequestRecord> rows(c.workload.input.size());
   observe::RequestRecords records(rows, false);
   std::vector<observe::RequestHeld> held_rows(c.workload.input.size());
-  observe::RequestMemory held(held_rows, allocator.value()->layout().alloc_unit_tokens);
+  observe::RequestMemory held(held_rows, allocator.value()->layout().alloc_unit_tokens,
+                              allocator.value()->layout().states.blocks);
   observe::PlacingRecords placing;
   std::vector<core::Observer*> observers{&ledger, &records, &placing, &held};
   if (beside)

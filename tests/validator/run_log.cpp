@@ -116,10 +116,14 @@ std::string log_of_run(const traces::Trace& trace, const LogCase& c, Stepping st
   const auto seeing = [&](std::int64_t layers, std::int64_t window) {
     return model::LayerRun{layers, {.heads = 1, .key_size = 1, .value_size = 1, .window = window}};
   };
-  const model::ModelShape windows{.name = "windows",
-                                  .source = "made up",
-                                  .layers = 7,
-                                  .runs = {seeing(2, 0), seeing(3, c.windows[0]), seeing(2, c.windows[1])}};
+  model::ModelShape windows{.name = "windows",
+                            .source = "made up",
+                            .layers = 7,
+                            .runs = {seeing(2, 0), seeing(3, c.windows[0]), seeing(2, c.windows[1])}};
+  if (c.state_bytes > 0) {
+    windows.layers = 12;
+    windows.runs.push_back({5, {.kind = model::CacheKind::kNone, .state_bytes = c.state_bytes}});
+  }
   const auto choice = parse_component(c.allocator, "allocator", memory::allocator_descriptors());
   KVPLAN_CHECK(choice.ok());
   const auto& entry = memory::allocator_entry(choice.value());

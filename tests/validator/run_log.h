@@ -27,6 +27,7 @@ struct LogCase {
   /// 7 layers of token_bytes each, 3 with the first window and 2 with the second
   bool windows_model{false};
   std::array<std::int64_t, 2> windows{21, 70};
+  std::int64_t state_bytes{0};  ///< above 0: with it, 5 more layers with states of so many bytes
   std::int64_t first_layer{0};  ///< first of these layers: a stage that begins there
   bool prefix_cache{true};
   bool answers{false};  ///< prompts hold the answers of earlier requests, where their ids allow it

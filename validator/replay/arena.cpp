@@ -84,6 +84,10 @@ Holding Arena::group_holding(const Request& r, std::int64_t entry) const {
 
 void Arena::add_view(const Piece& piece) {
   if (!header_.track_units.empty()) return add_track_views(piece);
+  if (header_.state_blocks > 0)
+    if (const AllocUnit& unit = alloc_unit(piece.first_cell / header_.alloc_unit_tokens);
+        unit.state_layers >= 0)
+      return add_state_views(piece, unit);
   View view{
       piece.first_cell, piece.cells, 0, 0, static_cast<std::int32_t>(holdings_.size()), 0, Use::kFree, 0};
   if (header_.returns_alloc_units) {
@@ -259,6 +263,7 @@ Status Arena::progress(const std::vector<Progress>& all, const std::function<voi
   for (const Progress& p : all) {
     if (groups() > 0) {
       add_group_pieces(*p.request, p.from, p.to, pieces);
+      if (p.from == 0) add_state_pieces(*p.request, pieces);
       continue;
     }
     // In a range, written and dropped cells are either separate or one extent: no cell may be counted twice.
@@ -283,6 +288,7 @@ Status Arena::progress(const std::vector<Progress>& all, const std::function<voi
                              0});
         continue;
       }
+      if (p.from == 0) write_states(r);
       const std::int64_t q = header_.alloc_unit_tokens;
       const std::int64_t each = header_.entries_per_block();
       for (std::int64_t token = p.from; token < p.to;) {

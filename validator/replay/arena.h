@@ -60,6 +60,7 @@ struct Request {
   /// Allocation units by entry, block b of table t at b x tables + t; kGone: freed, not granted yet to this one of
   /// several tables, or not taken from a hit because no window shows it.
   std::vector<std::int64_t> table;
+  std::vector<std::int64_t> states;   ///< allocation units of its states, which are in no table
   std::vector<std::int64_t> lengths;  ///< with several tables: number of blocks, freed ones included
   std::int64_t range_first{-1}, range_cells{0};  ///< the whole range
   std::vector<RangePart> range_parts;            ///< by token
@@ -93,7 +94,8 @@ struct AllocUnit {
   std::int64_t entry{0};  ///< table entry for which it was granted
   std::int64_t publication{-1};
   std::vector<Holder> holders;
-  std::int32_t place{-1};  ///< block id in the simulator
+  std::int32_t place{-1};         ///< block id in the simulator
+  std::int64_t state_layers{-1};  ///< layers whose states are in it; below 0: it has slots of tokens
 };
 
 class Arena {
@@ -117,6 +119,9 @@ class Arena {
 
   // Paged memory. `take` appends to the request's table. REQUIRES: that many units are free.
   Status take(Request& request, const std::vector<event_log::ContentKey>& keys);
+  /// Takes the units of the request's states. REQUIRES: that many are free.
+  Status take_states(Request& request);
+  Status free_states(Request& request);
   /// Takes units for these entries of a request with several tables. REQUIRES: that many are free.
   Status take_entries(Request& request, const std::vector<std::int64_t>& entries);
   /// Sets these entries of the request's table to these allocation units. REQUIRES: the entries exist and are empty.
@@ -198,6 +203,10 @@ class Arena {
   // For groups of layers: a block of each group for every `alloc_unit_tokens` tokens.
   void add_group_pieces(const Request& request, std::int64_t from, std::int64_t to, Pieces& pieces);
   void add_piece(const Request& request, std::int64_t entry, Pieces& pieces);
+  // arena_states.cpp
+  void add_state_pieces(const Request& request, Pieces& pieces);
+  void add_state_views(const Piece& piece, const AllocUnit& alloc_unit);
+  void write_states(const Request& request);
   [[nodiscard]] Holding group_holding(const Request& request, std::int64_t entry) const;
   [[nodiscard]] std::int64_t groups() const { return static_cast<std::int64_t>(header_.groups.size()); }
   // arena_courses.cpp

@@ -39,6 +39,7 @@ Status Replay::Impl::give_all_back(Request& r) {
   }
   if (header_.returns_alloc_units) {
     KVPLAN_TRY_DO(arena_.free_entries(r, 0, static_cast<std::int64_t>(r.table.size())));
+    if (header_.state_blocks > 0) KVPLAN_TRY_DO(arena_.free_states(r));
   } else {
     if (r.range_place >= 0) taken_ranges_.erase(r.range_place);
     r.range_place = -1;
@@ -148,6 +149,11 @@ Status Replay::Impl::on(const log::Admit& f) {
     r.published = 0;
     running_.push_back(r.id);
     if (!in_order(r, kAdmitted)) return contradict(f.request, "has an event out of order");
+    if (header_.state_blocks > arena_.free_alloc_units())
+      return contradict(f.request, "is admitted and needs " + std::to_string(header_.state_blocks) +
+                                       " blocks for states; " + std::to_string(arena_.free_alloc_units()) +
+                                       " are free");
+    if (header_.state_blocks > 0) KVPLAN_TRY_DO(arena_.take_states(r));
   }
   if (header_.tree) {
     KVPLAN_TRY_DO(take_found(r, f.found_pages));

@@ -298,6 +298,15 @@ Status check_tree(const Header& header) {
 
 /// Checks that the blocks of layer groups can be what the header says.
 Status check_groups(const Header& header) {
+  if (header.groups.empty() || header.prefix_cache || header.state_blocks == 0) {
+    if (header.state_blocks > 0 || header.state_layers > 0 || header.state_slots > 0)
+      return bad_input("expected layer groups, no prefix cache, and blocks for states where there are states")
+          .at_field("state_blocks");
+  } else if (header.state_slots == 0 || header.state_slots > header.alloc_unit_tokens) {
+    return bad_input("expected a state that fills 1 to " + std::to_string(header.alloc_unit_tokens) +
+                     " slots of a block, found " + std::to_string(header.state_slots))
+        .at_field("state_slots");
+  }
   if (header.groups.empty()) return Done{};
   if (header.table_form != TableForm::kTokens || !header.returns_alloc_units || !header.track_units.empty())
     return bad_input("expected blocks without retention schedules when layers form groups")
@@ -360,6 +369,9 @@ Result<Header> decode_header(const pb::EventLogHeader& m) {
   for (const pb::LayerGroup& group : m.groups())
     header.groups.push_back({ranges.in(group.layers(), 0, kMostLayers, "groups.layers"),
                              ranges.in(group.window(), 0, kMostTokens, "groups.window")});
+  header.state_blocks = ranges.in(m.state_blocks(), 0, kMostLayers, "state_blocks");
+  header.state_layers = ranges.in(m.state_layers(), 0, kMostLayers, "state_layers");
+  header.state_slots = ranges.in(m.state_slots(), 0, kMostTokens, "state_slots");
   header.compacts = m.compacts();
   header.counted = m.counted();
   header.tables = std::max<std::int64_t>(ranges.in(m.tables(), 0, kMostTracks, "tables"), 1);

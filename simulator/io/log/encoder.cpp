@@ -193,6 +193,7 @@ namespace {
 
 /// The first format version that has all that the header uses.
 std::uint32_t version_of(const Header& header) {
+  if (header.state_blocks > 0) return 14;
   if (header.named_answers) return 13;
   if (std::ranges::count(header.track_units, 0) > 0) return 12;
   if (!header.track_units.empty() && header.prefix_cache) return 11;
@@ -249,6 +250,9 @@ Status Encoder::begin(const Header& header) {
     out.set_layers(group.layers);
     out.set_window(group.window);
   }
+  m.set_state_blocks(header.state_blocks);
+  m.set_state_layers(header.state_layers);
+  m.set_state_slots(header.state_slots);
   m.set_compacts(header.compacts);
   m.set_counted(header.counted);
   m.set_tables(header.tables > 1 ? header.tables : 0);

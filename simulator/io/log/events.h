@@ -16,7 +16,7 @@
 
 namespace kvplan::event_log {
 
-inline constexpr std::uint32_t kVersion = 13;
+inline constexpr std::uint32_t kVersion = 14;
 inline constexpr std::size_t kStates = 10;
 /// metadata, live, reserved, hole, tail, padding, internal, cached, stranded, free.
 using Totals = std::array<std::int64_t, kStates>;
@@ -72,16 +72,19 @@ struct Header {
   std::int64_t page_bytes{0};            ///< kPages
   std::vector<TokenRow> rows{};
   std::vector<LayerGroup> groups{};  ///< not empty: each block belongs to one of these groups
-  bool compacts{false};              ///< courses with survivors that move together
-  bool counted{false};               ///< with compacts: only the number of dropped tokens is known
-  std::int64_t tables{1};            ///< of a request
-  std::int64_t entry_bytes{0};       ///< with several tables: bytes of a block's entry in its table
-  bool unnumbered{false};            ///< blocks have no ids
-  Rules rules{};                     ///< of the scheduler
-  bool tree{false};                  ///< prefixes are cached in a radix tree of pages
-  std::int64_t id_tokens{0};         ///< tokens that one id of a prompt stands for; 0: no ids
-  bool named_answers{false};         ///< with a tree: ids may cover tokens of answers (Arrival::named)
-  std::int32_t replicas{1};          ///< number of replicas on one clock, all with this header
+  // With groups: blocks of a request for states, beside its table, the layers whose states they hold, and the slots
+  // that the state of a layer fills in a block
+  std::int64_t state_blocks{0}, state_layers{0}, state_slots{0};
+  bool compacts{false};         ///< courses with survivors that move together
+  bool counted{false};          ///< with compacts: only the number of dropped tokens is known
+  std::int64_t tables{1};       ///< of a request
+  std::int64_t entry_bytes{0};  ///< with several tables: bytes of a block's entry in its table
+  bool unnumbered{false};       ///< blocks have no ids
+  Rules rules{};                ///< of the scheduler
+  bool tree{false};             ///< prefixes are cached in a radix tree of pages
+  std::int64_t id_tokens{0};    ///< tokens that one id of a prompt stands for; 0: no ids
+  bool named_answers{false};    ///< with a tree: ids may cover tokens of answers (Arrival::named)
+  std::int32_t replicas{1};     ///< number of replicas on one clock, all with this header
   /// With courses and prefix cache: least number of tokens that an admission computes
   std::int64_t prompt_rows{0};
   std::string allocator;
@@ -99,7 +102,9 @@ struct Header {
   [[nodiscard]] std::int64_t block_layers() const {
     std::int64_t most = 0;
     for (const LayerGroup& group : groups) most = group.layers > most ? group.layers : most;
-    return most;
+    // Layers of one kind are dealt out to its groups one after the other.
+    const std::int64_t of_states = state_blocks > 0 ? (state_layers + state_blocks - 1) / state_blocks : 0;
+    return of_states > most ? of_states : most;
   }
 };
 

@@ -40,7 +40,8 @@ AttentionPart::AttentionPart(const StepShape& shape, kernels::DecodeTimes tables
       kept_(std::make_unique<std::atomic<const Curves*>[]>(kKept + 1)) {
   const model::ModelShape& m = shape.model;
   const std::vector<model::WindowLayers> windows = model::windows_of(m);
-  const double layer_pair = static_cast<double>(m.pair_flops()) / static_cast<double>(m.layers) *
+  const double layer_pair = static_cast<double>(m.pair_flops()) /
+                            static_cast<double>(std::max<std::int64_t>(m.attention_layers(), 1)) *
                             static_cast<double>(query_heads_) / static_cast<double>(m.query_heads);
   const double flops = shape.figure(model::DeviceFigure::kBf16Flops) * compute_efficiency;
   std::int64_t elements = 0;
@@ -58,6 +59,9 @@ AttentionPart::AttentionPart(const StepShape& shape, kernels::DecodeTimes tables
   }
   for (Kind& kind : kinds_) kind.pair = FineTicks::of(kind.layers * layer_pair / flops * kTicksPerSecond);
   ranked_ = shape.ranked_token_ticks;
+  if (const std::int64_t bytes = model::state_bytes_of(m, shape.tensor_ranks); bytes > 0)
+    states_ =
+        std::llround(2 * static_cast<double>(bytes) / kernels::bandwidth_reached(device_) * kTicksPerSecond);
   if (elements > 0) elem_bytes_ = static_cast<double>(shape.token_bytes) / static_cast<double>(elements);
 }
 
@@ -154,7 +158,7 @@ AttentionPart::Place AttentionPart::place(const Kind& kind, const core::StepLoad
 
 Wide AttentionPart::decode_ticks(const core::StepLoad& load) const {
   return with_curves(std::max<std::int64_t>(1, load.requests), [&](const Curves& curves) {
-    Wide sum = Wide{ranked_} * load.ranked_tokens;
+    Wide sum = Wide{ranked_} * load.ranked_tokens + Wide{states_} * load.requests;
     for (std::size_t k = 0; k < kinds_.size(); ++k) {
       const Place at = place(kinds_[k], load, {});
       sum += curves[k].piece(at.tokens).ticks(at.tokens);

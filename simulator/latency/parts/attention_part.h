@@ -101,6 +101,7 @@ class AttentionPart {
   double elem_bytes_{2};
   std::vector<Kind> kinds_;
   std::int64_t ranked_{0};  ///< ticks for the metadata of a token
+  std::int64_t states_{0};  ///< ticks in which the states of a request are read and written
   /// By number of requests; filled by the first thread that asks
   std::unique_ptr<std::atomic<const Curves*>[]> kept_;
 };

@@ -84,6 +84,7 @@ EngineTraits traits(const Choice& engine) {
           .step_tokens = {params.token_budget, "token_budget"},
           .piece_tokens = {params.long_prefill_threshold, "long_prefill_threshold"},
           .wants_prefixes = engine.flag("prefix_cache"),
+          .prefixes_beside_states = "prefix_cache",
           .follows_policies = !params.by_priority,
           .no_policies_when = "policy=priority",
           .reads_holes = engine.text("reads") == kHeld,

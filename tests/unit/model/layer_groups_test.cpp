@@ -90,5 +90,36 @@ TEST(LayerGroups, SeveralWindows) {
   EXPECT_EQ(windows_of(groups.groups), (std::vector<WindowLayers>{{64, 2}, {512, 4}}));
 }
 
+/// 16 layers with attention and 48 with states: the smaller kind decides, so three groups hold states. Both kinds in each
+/// layer: a group of each. Seven and twenty layers: groups of 7, 7 and 6.
+TEST(LayerGroups, StatesHaveGroupsOfTheirOwn) {
+  const LayerGroups qwen = layer_groups(*find_model("qwen3.5-27b").value());
+  EXPECT_EQ(qwen.size, 16);
+  EXPECT_EQ(qwen.groups, (std::vector<LayerGroup>{{16, 0}}));
+  EXPECT_EQ(qwen.states, (StateBlocks{.blocks = 3, .layers = 48}));
+  EXPECT_EQ(kinds_of(qwen.groups, qwen.states), (std::vector<LayerKind>{{0, 1, 16}, {0, 3, 48, true}}));
+  LayerCache both = seeing(0);
+  both.state_bytes = 1000;
+  const LayerGroups falcon = groups_of({{44, both}});
+  EXPECT_EQ(falcon.size, 44);
+  EXPECT_EQ(falcon.groups, (std::vector<LayerGroup>{{44, 0}}));
+  EXPECT_EQ(falcon.states, (StateBlocks{.blocks = 1, .layers = 44}));
+  const LayerCache state{.kind = CacheKind::kNone, .state_bytes = 1000};
+  const LayerCache nothing{.kind = CacheKind::kNone};
+  std::vector<LayerRun> runs;
+  for (int i = 0; i < 7; ++i) runs.insert(runs.end(), {{i < 6 ? 3 : 2, state}, {1, seeing(0)}, {2, nothing}});
+  const LayerGroups kimi = groups_of(runs);
+  EXPECT_EQ(kimi.size, 7);
+  EXPECT_EQ(kimi.groups, (std::vector<LayerGroup>{{7, 0}}));
+  EXPECT_EQ(kimi.states, (StateBlocks{.blocks = 3, .layers = 20}));
+  // Its first seven layers: states 0 to 3 are in groups 0, 1, 2 and 0.
+  ModelShape shape{.name = "made up", .source = "", .runs = runs};
+  for (const LayerRun& run : runs) shape.layers += run.layers;
+  const LayerGroups stage = layer_groups(shape, 0, 7);
+  EXPECT_EQ(stage.size, 2);
+  EXPECT_EQ(stage.groups, (std::vector<LayerGroup>{{1, 0}}));
+  EXPECT_EQ(stage.states, (StateBlocks{.blocks = 3, .layers = 4}));
+}
+
 }  // namespace
 }  // namespace kvplan::model

@@ -60,7 +60,8 @@ TEST(LayerPlan, GatedDeltaNet) {
   EXPECT_EQ(weights("qwen3_next", list, WeightPart::kAttention), 2 * 64 * (2 * 64 + 2 * 32 + 64));
   EXPECT_EQ(weights("qwen3_next", list, WeightPart::kState),
             2 * (64 * (kChannels + 64 + 8) + 64 * 64 + kChannels * 4));
-  EXPECT_EQ(parsed("qwen3_next", list).value().runs_miss, "layers with a state in place of a KV cache");
+  EXPECT_EQ(parsed("qwen3_next", list).value().state_layers(), 2);
+  EXPECT_EQ(parsed("qwen3_next", list).value().attention_layers(), 2);
   EXPECT_EQ(error("qwen3_next", R"("linear_num_key_heads":2,"full_attention_interval":4)").substr(0, 31),
             "c.json: linear_num_value_heads:");
 }
