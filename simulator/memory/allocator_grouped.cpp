@@ -7,8 +7,8 @@
 // Blocks come from the front of one queue and go to its back. A grant takes the blocks of one group after the other;
 // the end of a request frees the blocks of one group after the other, each from its tail.
 //
-// Layers with states: a request holds the blocks of their groups beside its table, from its admission to its release. They
-// are granted first and freed first.
+// Layers with states: a request holds the blocks of their groups beside its table, from its admission to its release.
+// These blocks are granted first and freed first.
 //
 // This file is the pool without a prefix cache; allocator_grouped_prefixes.cpp has the pool with one. Only block ids
 // depend on which block is which, so blocks are merely counted if no observer needs ids.

@@ -24,10 +24,10 @@ struct GroupedParts {
 /// small or too large, a block size that does not divide the block size of the trace's hashes.
 ///
 /// Layers with states (vllm-project/vllm v0.15.1, vllm/model_executor/models/config.py,
-/// HybridAttentionMambaModelConfig): a block has at least so many tokens that what a layer with attention stores of them
-/// is as long as a state on this rank, a multiple of 16 (of 64 where layers have a latent vector); a state is filled up
-/// to that. The state counts in whole slots of a token, rounded up. Errors: states beside prefix caching, different
-/// states, scales, no layers with attention on this stage.
+/// HybridAttentionMambaModelConfig): a block has at least so many tokens that what a layer with attention stores of
+/// them is as long as a state on this rank, a multiple of 16 (of 64 where layers have a latent vector); a state is
+/// filled up to that. The state counts in whole slots of a token, rounded up. Errors: states beside prefix caching,
+/// different states, scales, no layers with attention on this stage.
 Result<GroupedParts> grouped_parts(const Choice& choice, const AllocatorRequest& request);
 
 /// The fast pool with a prefix cache. Errors: as make_pool_policy.

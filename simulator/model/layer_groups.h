@@ -6,10 +6,10 @@
 // layer i into group i modulo their number, so their numbers of layers differ by at most one. A block has room for
 // `size` layers: missing layers of a group are padding.
 //
-// Layers with a state in place of a KV cache (or beside it) are kinds too: the same function there groups them by their
-// spec (MambaSpec). A request holds one block of each of their groups for as long as it runs, however many tokens it has
-// (single_type_kv_cache_manager.py, MambaManager, without prefix caching), so they have no entries in its block table and
-// are only counted.
+// Layers with a state in place of a KV cache (or beside it) are kinds too: the same function there groups them by
+// their spec (MambaSpec). A request holds one block of each of their groups for as long as it runs, however many tokens
+// it has (single_type_kv_cache_manager.py, MambaManager, without prefix caching), so they have no entries in its block
+// table and are only counted.
 //
 // Pipeline stages: groups are those of the whole model, since all stages have the same block table. A stage has its own
 // layers of each group, perhaps none, and a block has room for the largest number of them (get_kv_cache_configs and

@@ -6,8 +6,8 @@
 // block has room for leaves the rest of each of its blocks as padding. Cells are counted by kind of group, that is by
 // window: groups with the same window differ only in their number of layers.
 //
-// Blocks of states are a kind of their own. They belong to the request alone from `enter` to `leave`: reserved until its
-// first tokens are written, then live. What a state does not fill of its block is padding.
+// Blocks of states are a kind of their own. They belong to the request alone from `enter` to `leave`: reserved until
+// its first tokens are written, then live. What a state does not fill of its block is padding.
 //
 // There are two implementations. One counts by request, where no block is ever shared (blocks have no ids then). The
 // other counts by block, where prefixes can be hit: a shared block counts once, and a cell of it is a hole if no holder

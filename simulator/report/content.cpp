@@ -141,7 +141,8 @@ Table overlay_table(const RunSummary& r) {
   return table;
 }
 
-/// What layers with a window hold, what layers that see everything hold, and what states take. Empty if no layers have their own blocks.
+/// What layers with a window hold, what layers that see everything hold, and what states take. Empty if no layers have
+/// their own blocks.
 Table layer_group_table(const RunSummary& r) {
   Table table{.title = "Groups of layers",
               .columns = {"live, mean", "held, mean", "live, peak", "held, peak"},

@@ -246,8 +246,8 @@ TEST(Groups, APoolIsNotMeasuredAsIfWindowsWereWhole) {
 
 /// Qwen3.5-27B: 16 layers store 4,096 bytes per token, 48 have a state: a convolution over the last three tokens of
 /// 2 x 16 x 128 + 48 x 128 channels in 16 bits, and 48 matrices of 128 x 128 in 32 bits; 3,207,168 bytes, or 783 tokens
-/// of a layer. So blocks have 784 tokens in 16 layers, and the states take three of them. A prompt of 2,000 tokens takes
-/// three more.
+/// of a layer. So blocks have 784 tokens in 16 layers, and the states take three of them. A prompt of 2,000 tokens
+/// takes three more.
 TEST(Groups, StatesWorkedByHand) {
   constexpr std::int64_t kCell = 4096;
   constexpr std::int64_t kBlock = 784 * 16 * kCell;
@@ -321,9 +321,9 @@ TEST(Groups, PagesOfStatesAsServersReportThem) {
   }
 }
 
-/// Issue 40691 of vllm-project/vllm, vLLM 0.19.0, Qwen3.5-27B: "GPU KV cache size: 290,864 tokens", "Maximum concurrency
-/// for 32,768 tokens per request: 33.04x". The tokens leave 1,484 to 1,487 blocks in four groups; of these only 1,487
-/// gives the concurrency, with 42 blocks for tokens and three for states.
+/// Issue 40691 of vllm-project/vllm, vLLM 0.19.0, Qwen3.5-27B: "GPU KV cache size: 290,864 tokens", "Maximum
+/// concurrency for 32,768 tokens per request: 33.04x". The tokens leave 1,484 to 1,487 blocks in four groups; of
+/// these only 1,487 gives the concurrency, with 42 blocks for tokens and three for states.
 TEST(Groups, ConcurrencyWithStatesAsAServerReportsIt) {
   const Choice grouped = parse_component("grouped", "allocator", memory::allocator_descriptors()).value();
   const core::Workload nothing;

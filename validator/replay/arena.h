@@ -95,7 +95,7 @@ struct AllocUnit {
   std::int64_t publication{-1};
   std::vector<Holder> holders;
   std::int32_t place{-1};         ///< block id in the simulator
-  std::int64_t state_layers{-1};  ///< layers whose states are in it; below 0: it has slots of tokens
+  std::int64_t state_layers{-1};  ///< layers with states in it; below 0: it has slots of tokens
 };
 
 class Arena {

@@ -72,8 +72,8 @@ struct Header {
   std::int64_t page_bytes{0};            ///< kPages
   std::vector<TokenRow> rows{};
   std::vector<LayerGroup> groups{};  ///< not empty: each block belongs to one of these groups
-  // With groups: blocks of a request for states, beside its table, the layers whose states they hold, and the slots
-  // that the state of a layer fills in a block
+  // With groups: blocks of a request for states, beside its table; the layers with states in them; and the slots that
+  // the state of a layer fills in a block
   std::int64_t state_blocks{0}, state_layers{0}, state_slots{0};
   bool compacts{false};         ///< courses with survivors that move together
   bool counted{false};          ///< with compacts: only the number of dropped tokens is known

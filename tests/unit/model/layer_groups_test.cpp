@@ -90,8 +90,8 @@ TEST(LayerGroups, SeveralWindows) {
   EXPECT_EQ(windows_of(groups.groups), (std::vector<WindowLayers>{{64, 2}, {512, 4}}));
 }
 
-/// 16 layers with attention and 48 with states: the smaller kind decides, so three groups hold states. Both kinds in each
-/// layer: a group of each. Seven and twenty layers: groups of 7, 7 and 6.
+/// 16 layers with attention and 48 with states: the smaller kind decides, so three groups hold states. Both kinds in
+/// each layer: a group of each. Seven and twenty layers: groups of 7, 7 and 6.
 TEST(LayerGroups, StatesHaveGroupsOfTheirOwn) {
   const LayerGroups qwen = layer_groups(*find_model("qwen3.5-27b").value());
   EXPECT_EQ(qwen.size, 16);
