@@ -14,6 +14,11 @@ Arrivals::Arrivals(const Workload& workload, std::span<const RequestId> requests
       if (left_[index(r)] == 0) starters_.push_back(r);
     timed_ = starters_;
   }
+  if (workload.clients > 0) {
+    shared_list_ = timed_;
+    timed_ = {};
+    for (std::int64_t client = 0; client < workload.clients; ++client) send_next(SimTime{});
+  }
   find_next();
 }
 
@@ -34,7 +39,17 @@ Arrivals::Arrival Arrivals::take() {
   return taken;
 }
 
+void Arrivals::send_next(SimTime time) {
+  if (sent_ == shared_list_.size()) return;
+  caused_.put({time, shared_list_[sent_++]});
+}
+
 void Arrivals::ended(RequestId request, SimTime time) {
+  if (workload_.clients > 0) {
+    send_next(time + workload_.client_think);
+    find_next();
+    return;
+  }
   if (!workload_.turns.present()) return;
   for (const std::int32_t follower : workload_.turns.followers_of(number(request))) {
     const auto i = static_cast<std::size_t>(follower);

@@ -1,4 +1,4 @@
-// When requests arrive: at their own time, or after others have ended (Workload::turns).
+// When requests arrive: at their own time, or after others have ended (Workload::turns, Workload::clients).
 #pragma once
 
 #include <span>
@@ -42,11 +42,15 @@ class Arrivals {
     return {workload_.arrival[index(timed_[cursor_])], timed_[cursor_]};
   }
   void find_next();
+  /// The next request of the list that clients share arrives; none if all were sent.
+  void send_next(SimTime time);
 
   const Workload& workload_;
-  std::vector<RequestId> starters_;   // requests that wait for no other, if some requests do wait
-  std::span<const RequestId> timed_;  // requests that arrive at their own time
-  std::size_t cursor_{0};             // in timed_
+  std::vector<RequestId> starters_;         // requests that wait for no other, if some requests do wait
+  std::span<const RequestId> timed_;        // requests that arrive at their own time
+  std::size_t cursor_{0};                   // in timed_
+  std::span<const RequestId> shared_list_;  // of the clients
+  std::size_t sent_{0};                     // of it
   // by request: number of requests that it waits for and that have not ended
   std::vector<std::int32_t> left_;
   LeastFirst<Arrival> caused_;

@@ -22,11 +22,17 @@ struct Workload {
   std::vector<SimTime> arrival;
   std::vector<std::int32_t> input;   ///< prompt tokens L
   std::vector<std::int32_t> output;  ///< output tokens O; the last one is never written to the cache
-  std::vector<RequestId> order;      ///< all requests, ordered by (arrival, position)
+  /// All requests, ordered by (arrival, position); with `clients` by the arrival that the trace states.
+  std::vector<RequestId> order;
   /// Closed loops: a request that waits for others arrives when all of them have ended (finished, or rejected
   /// on arrival) and `think` has passed since, and not before its own `arrival`.
   traces::Turns turns;
   std::vector<Ticks> think;  ///< by request, >= 0; empty where no request waits for others
+  /// Closed loops of clients that share one list of requests, in the order of `order`: each client sends the next request
+  /// of the list `client_think` after its last one has ended. 0: requests arrive at their own times, or as `turns` say.
+  /// REQUIRES: 0 where `turns` are present; else every `arrival` is 0.
+  std::int64_t clients{0};
+  Ticks client_think{0};
   // Columns of the trace, by request; empty where the trace has none, -1 where a request has no entry.
   std::span<const std::int32_t> session{};
   std::span<const std::int32_t> tenant{};
@@ -38,6 +44,8 @@ struct Workload {
   std::vector<std::int32_t> named;
   std::shared_ptr<const traces::PrefixHashes> own_prefix;  ///< `prefix`, where it is not the trace's
 
+  /// True: some requests arrive when others have ended.
+  [[nodiscard]] bool has_closed_loops() const { return turns.present() || clients > 0; }
   [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(input.size()); }
   /// Session of the request; -1: none.
   [[nodiscard]] std::int32_t session_of(RequestId r) const {

@@ -15,7 +15,7 @@ using observe::kStates;
 /// True: replicas need one clock, because an observer sees all of them, or because a turn may wait for a turn on
 /// another replica.
 bool share_a_clock(const RunSetup& setup, const core::Router& router) {
-  return setup.scenario.replicas > 1 && (router.reads_state() || setup.workload.turns.present());
+  return setup.scenario.replicas > 1 && (router.reads_state() || setup.workload.has_closed_loops());
 }
 
 /// True: survivors move together, which takes time.

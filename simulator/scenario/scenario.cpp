@@ -319,6 +319,11 @@ Result<Scenario> resolve(std::span<const Setting> settings) {
     return parse_member(family, s.text(path));
   };
   KVPLAN_TRY(s.sessions, component("workload.sessions", "sessions"));
+  if (workload::session_rule(s.sessions).clients > 0 && s.rate_scale.numerator != s.rate_scale.denominator)
+    return error_at(
+        bad_input("expected 1, because clients do not send at recorded times (workload.sessions); "
+                  "more clients give more load"),
+        given_at[field_index("workload.rate_scale")]);
   KVPLAN_TRY(s.answers, component("workload.answers", "answers"));
   KVPLAN_TRY(const Choice extrapolation, component("workload.extrapolation", kExtrapolationFamily));
   s.extrapolates_shape = extrapolates_shape(extrapolation);

@@ -38,7 +38,7 @@ constexpr std::array<Field, 44> kFields{{
      .unit = Unit::kRatio,
      .fallback = "1"},
     {.path = "workload.sessions",
-     .help = "When later turns of recorded sessions arrive",
+     .help = "When later turns of sessions arrive, or how many clients share the list of requests",
      .kind = FieldKind::kComponent,
      .fallback = "stated",
      .family = "sessions"},

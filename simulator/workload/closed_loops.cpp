@@ -47,6 +47,14 @@ Result<LoopCounts> close_loops(const traces::Trace& trace, const workload::Sessi
   using Waits = workload::SessionRule::Waits;
   LoopCounts counts;
   if (rule.waits == Waits::kNone) return counts;
+  if (rule.waits == Waits::kClients) {
+    std::fill(workload.arrival.begin(), workload.arrival.end(), SimTime{});
+    workload.clients = rule.clients;
+    workload.client_think = Ticks{rule.client_think_ns * kTicksPerNs};
+    counts.clients = rule.clients;
+    counts.requests = workload.size();
+    return counts;
+  }
   const std::int64_t requests = workload.size();
   KVPLAN_TRY(
       workload.turns,
@@ -107,6 +115,10 @@ Result<LoopCounts> close_loops(const traces::Trace& trace, const workload::Sessi
 
 std::vector<std::string> describe(const LoopCounts& counts) {
   std::vector<std::string> out;
+  if (counts.clients > 0)
+    out.push_back(std::to_string(counts.clients) + " clients send " + std::to_string(counts.requests) +
+                  " requests, in the order of the trace: each sends the next one when its last one has ended "
+                  "(workload.sessions). Recorded arrival times are not used.");
   if (counts.waiting == 0) return out;
   out.push_back(std::to_string(counts.waiting) +
                 " requests arrive when the turns before them have ended in the run (workload.sessions); a "

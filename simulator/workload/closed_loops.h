@@ -21,6 +21,8 @@ struct LoopCounts {
   std::int64_t measured{0};
   /// No end was recorded: the request arrives when the others have ended, and not before its recorded time
   std::int64_t unknown{0};
+  std::int64_t clients{0};   ///< clients that share the list of requests; then nothing of the above
+  std::int64_t requests{0};  ///< with clients: length of the list
 };
 
 /// Makes requests of the workload wait (`turns`, `think`, `arrival` and `order`), by the rule.
@@ -31,6 +33,9 @@ struct LoopCounts {
 /// group is its recorded time divided by `rate_scale`, like all arrivals. Not divided are pauses, distances within a
 /// group, and the distance of a second request of the group that waits for no other. `order` uses the times of requests
 /// that wait for no other, and the recorded times of the rest.
+///
+/// With clients (SessionRule::kClients) every request arrives when a client is free; `order` stays that of the recorded
+/// arrivals, which have no other effect.
 ///
 /// The workload was built from the trace's first requests (workload_builder.h). Errors: a cycle of waits; a time that
 /// does not fit.

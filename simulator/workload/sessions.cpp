@@ -24,6 +24,34 @@ constexpr std::array<Param, 2> kPauses{{
      .high = 4'000'000},
 }};
 
+constexpr std::array<Param, 2> kOfClients{{
+    {.name = "clients",
+     .help = "Requests that are sent at once, at most: each client waits for its answer",
+     .kind = ParamKind::kInteger,
+     .unit = Unit::kNone,
+     .fallback = "",
+     .low = 1,
+     .high = 1'000'000},
+    {.name = "think_s",
+     .help = "Pause of a client between an answer and its next request",
+     .kind = ParamKind::kDecimal,
+     .unit = Unit::kSeconds,
+     .fallback = "0",
+     .low = 0,
+     .high = 4'000'000},
+}};
+
+constexpr Descriptor kClients{
+    .family = "sessions",
+    .name = "clients",
+    .summary =
+        "The clients of a load generator share the trace's list of requests. The client that is free sends "
+        "the next request of the list; recorded times only order the list.",
+    .source =
+        "The same loop as --max-concurrency with an infinite --request-rate in vLLM's bench serve "
+        "(vllm-project/vllm, vllm/benchmarks/serve.py)",
+    .params = kOfClients};
+
 constexpr Descriptor kClosed{
     .family = "sessions",
     .name = "closed",
@@ -51,7 +79,7 @@ constexpr Descriptor kStated{.family = "sessions",
 }  // namespace
 
 Catalogue session_descriptors() {
-  static constexpr std::array kAll{&kClosed, &kOpen, &kStated};
+  static constexpr std::array kAll{&kClients, &kClosed, &kOpen, &kStated};
   return kAll;
 }
 
@@ -61,11 +89,20 @@ SessionRule session_rule(const Choice& sessions) {
     rule.waits = SessionRule::Waits::kNone;
     return rule;
   }
+  // In units of 2^-20 s, in which the largest value fits.
+  const auto ns_of = [&](std::size_t param) {
+    const std::int64_t value = decimal_times_power_of_two(sessions.values()[param].text, 20).value_or(0);
+    return static_cast<std::int64_t>(Wide{value} * kNsPerSecond >> 20);
+  };
+  if (sessions.name() == kClients.name) {
+    rule.waits = SessionRule::Waits::kClients;
+    rule.clients = sessions.integer("clients");
+    rule.client_think_ns = ns_of(1);
+    return rule;
+  }
   if (sessions.name() == kClosed.name) rule.waits = SessionRule::Waits::kSessions;
   rule.think_scale_2_20 = decimal_times_power_of_two(sessions.values()[0].text, 20).value_or(0);
-  // In units of 2^-20 s, in which the largest value fits.
-  const std::int64_t most = decimal_times_power_of_two(sessions.values()[1].text, 20).value_or(0);
-  rule.most_think_ns = static_cast<std::int64_t>(Wide{most} * kNsPerSecond >> 20);
+  rule.most_think_ns = ns_of(1);
   return rule;
 }
 

@@ -13,10 +13,13 @@ struct SessionRule {
     kStated,    ///< waits that the trace states
     kSessions,  ///< also waits that follow from sessions (traces/record/turns.h)
     kNone,      ///< no waits: everything arrives at its recorded time
+    kClients,   ///< no recorded times: `clients` share the list of requests
   };
   Waits waits{Waits::kStated};
   std::int64_t think_scale_2_20{1 << 20};  ///< pauses are multiplied by this / 2^20
   std::int64_t most_think_ns{INT64_MAX};   ///< longer pauses are cut to this, before they are scaled
+  std::int64_t clients{0};                 ///< with kClients: how many
+  std::int64_t client_think_ns{0};  ///< with kClients: from the end of a request to a client's next one
 };
 
 Catalogue session_descriptors();

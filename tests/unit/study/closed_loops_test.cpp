@@ -73,6 +73,46 @@ TEST(ClosedLoops, PausesStatedMeasuredAndUnknown) {
   EXPECT_EQ(arrivals(run(trace, {{"workload.rate_scale", "2", "", 0}})), arrivals(result));
 }
 
+/// Five requests of two steps each, listed by their recorded arrivals.
+TEST(ClosedLoops, ClientsShareTheList) {
+  const traces::Trace trace = trace_of(
+      {{100, -1, -1}, {101, 3, 7}, {105, 1, -1}, {103, -1, -1}, {300, 5, -1}}, {{1, 2, 3, 4}, {0, 1, 2, 3}});
+  const auto with = [&](const std::string& sessions, std::vector<Setting> more = {}) {
+    more.push_back({"workload.sessions", sessions, "", 0});
+    const std::vector<double> fast = arrivals(run(trace, more));
+    EXPECT_EQ(fast, arrivals(run(trace, more, true))) << sessions;
+    return fast;
+  };
+  EXPECT_EQ(with("clients:clients=1"), (std::vector<double>{0, 20, 60, 40, 80}));
+  EXPECT_EQ(with("clients:clients=2"), (std::vector<double>{0, 0, 20, 20, 40}));
+  EXPECT_EQ(with("clients:clients=2,think_s=2.5"), (std::vector<double>{0, 0, 22.5, 22.5, 45}));
+  EXPECT_EQ(with("clients:clients=9"), (std::vector<double>{0, 0, 0, 0, 0}));
+  // One at a time with four clients: each end makes room for the next of the queue, and brings another into it.
+  EXPECT_EQ(with("clients:clients=4", {{"engine.max_seqs", "1", "", 0}}),
+            (std::vector<double>{0, 0, 0, 0, 20}));
+  // The list is one for all replicas.
+  EXPECT_EQ(with("clients:clients=2", {{"fleet.replicas", "2", "", 0}}),
+            (std::vector<double>{0, 0, 20, 20, 40}));
+}
+
+TEST(ClosedLoops, AClientWhoseRequestIsRejectedSendsTheNext) {
+  traces::Trace trace = trace_of({{0, -1, -1}, {1, -1, -1}, {2, -1, -1}}, {});
+  trace.input_tokens[0] = 0;
+  trace.input_tokens[1] = 0;
+  EXPECT_EQ(arrivals(run(trace, {{"workload.sessions", "clients:clients=1", "", 0}})),
+            (std::vector<double>{0, 0, 0}));
+}
+
+TEST(ClosedLoops, ClientsHaveNoRate) {
+  const std::vector<Setting> settings{{"workload.sessions", "clients:clients=2", "", 0},
+                                      {"workload.rate_scale", "2", "", 0}};
+  const Result<Scenario> scenario = resolve(settings);
+  ASSERT_FALSE(scenario.ok());
+  EXPECT_EQ(scenario.error().to_string(),
+            "workload.rate_scale: expected 1, because clients do not send at recorded times "
+            "(workload.sessions); more clients give more load");
+}
+
 TEST(ClosedLoops, AFollowerOfARejectedTurnComesAllTheSame) {
   traces::Trace trace = trace_of({{0, -1, -1}, {1, -1, 3}}, {{1}, {0}});
   trace.input_tokens[0] = 0;
