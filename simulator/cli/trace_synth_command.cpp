@@ -20,9 +20,51 @@ struct SynthFlags {
   traces::SynthOptions parts;
   traces::ServiceOptions common;
   double duration_s{0};
+  std::int64_t clients{0}, requests_per_client{0};  ///< of a load test; 0: not given
+  std::string input_tokens, output_tokens;          ///< LOW..HIGH
   // Which options were given.
   bool requests{false}, duration{false}, lengths{false}, prefixes{false}, turns{false};
 };
+
+/// LOW..HIGH, or one length.
+Result<std::pair<std::string, std::string>> range_of(const std::string& text, const char* option) {
+  const std::size_t dots = text.find("..");
+  const std::string low = text.substr(0, dots);
+  const std::string high = dots == std::string::npos ? low : text.substr(dots + 2);
+  const auto whole = [](const std::string& number) {
+    return !number.empty() && number.find_first_not_of("0123456789") == std::string::npos;
+  };
+  if (!whole(low) || !whole(high))
+    return bad_input("expected LOW..HIGH in tokens, such as 819..1024, found \"" + text + "\"")
+        .at_field(option);
+  return std::pair(low, high);
+}
+
+/// The short forms for load tests, as the parts that they stand for.
+Status expand_short_forms(SynthFlags& flags) {
+  if ((flags.clients > 0) != (flags.requests_per_client > 0))
+    return bad_input("expected both --clients and --requests-per-client")
+        .at_field(flags.clients > 0 ? "--requests-per-client" : "--clients");
+  if (flags.clients > 0) {
+    if (!flags.parts.arrivals.empty() || flags.turns)
+      return bad_input("expected no --arrivals and no --turns: clients decide both").at_field("--clients");
+    flags.parts.arrivals = "at-once:clients=" + std::to_string(flags.clients);
+    flags.parts.turns = "repeat:requests=" + std::to_string(flags.requests_per_client);
+  }
+  if (flags.input_tokens.empty() != flags.output_tokens.empty())
+    return bad_input("expected both --input-tokens and --output-tokens")
+        .at_field(flags.input_tokens.empty() ? "--input-tokens" : "--output-tokens");
+  if (!flags.input_tokens.empty()) {
+    if (flags.lengths)
+      return bad_input("expected --lengths or --input-tokens, found both").at_field("--input-tokens");
+    KVPLAN_TRY(const auto input, range_of(flags.input_tokens, "--input-tokens"));
+    KVPLAN_TRY(const auto output, range_of(flags.output_tokens, "--output-tokens"));
+    flags.parts.lengths = "uniform:input_min=" + input.first + ",input_max=" + input.second +
+                          ",output_min=" + output.first + ",output_max=" + output.second;
+    flags.lengths = true;
+  }
+  return Done{};
+}
 
 Status run_service(const SynthFlags& flags) {
   if (flags.duration || flags.lengths || flags.prefixes || flags.turns)
@@ -56,8 +98,9 @@ Status run_parts(const SynthFlags& flags) {
   return write_trace(counted, flags.output);
 }
 
-Status run(const SynthFlags& flags) {
+Status run(SynthFlags flags) {
   KVPLAN_TRY_DO(check_trace_output(flags.output));
+  KVPLAN_TRY_DO(expand_short_forms(flags));
   return flags.parts.arrivals.empty() ? run_service(flags) : run_parts(flags);
 }
 
@@ -89,6 +132,19 @@ void add_trace_synth(Command& trace, Outcome& outcome) {
       component("--turns", flags->parts.turns,
                 "Later turns of a session, such as sessions:turns=4 (kvplan list turns)")
           ->default_str(flags->parts.turns);
+  add_whole_number(*command, "--clients", flags->clients, {1, 1'000'000},
+                   "Clients of a load test: each sends its next request when the last is answered; short for "
+                   "--arrivals at-once --turns repeat")
+      ->default_str("");
+  add_whole_number(*command, "--requests-per-client", flags->requests_per_client, {1, 1'000'000},
+                   "Requests of each of the --clients")
+      ->default_str("");
+  const auto range = [&](const char* name, std::string& to, const char* help) {
+    command->add_option(name, to, help)->type_name("LOW..HIGH");
+  };
+  range("--input-tokens", flags->input_tokens,
+        "Prompt lengths, drawn evenly; with --output-tokens short for --lengths uniform");
+  range("--output-tokens", flags->output_tokens, "Output lengths, drawn evenly");
   component("--service", flags->service,
             "Service that generates the whole trace when --arrivals is absent (kvplan list service)")
       ->default_str("chat");

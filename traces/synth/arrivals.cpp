@@ -4,6 +4,7 @@
 
 // One line per member, sorted by name.
 #define KVPLAN_ARRIVALS(MEMBER) \
+  MEMBER(arrivals_at_once)      \
   MEMBER(arrivals_batched)      \
   MEMBER(arrivals_constant)     \
   MEMBER(arrivals_gamma)        \

@@ -93,7 +93,7 @@ struct NextTurn {
 };
 
 /// Decides what follows a request: nothing, or another turn of its session. The prompt of a later turn is the whole
-/// conversation and new tokens.
+/// conversation and new tokens, or fresh (`remembers`).
 class TurnSource {
  public:
   virtual ~TurnSource() = default;
@@ -102,6 +102,8 @@ class TurnSource {
   virtual std::optional<NextTurn> next(Random& session, std::int64_t turn, std::int32_t output) = 0;
   /// A session ends before a prompt and its answer would be longer than this.
   [[nodiscard]] virtual std::int64_t most_tokens() const = 0;
+  /// False: the prompt of a later turn holds nothing of the turns before it but the shared beginning.
+  [[nodiscard]] virtual bool remembers() const { return true; }
   /// False: nothing ever follows, and requests have no sessions.
   [[nodiscard]] virtual bool has_sessions() const { return true; }
 };

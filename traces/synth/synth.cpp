@@ -38,6 +38,7 @@ struct Session {
   std::int64_t number{0};
   Arrival arrival;
   SharedPrefix shared;
+  std::int32_t shared_tokens{0};  ///< as drawn; a prompt that is shorter shares less
   Random random{0};
   std::int64_t turns_made{0};
   std::int64_t latest{0};    ///< request; the next turn waits for it,
@@ -113,6 +114,7 @@ Session SynthStream::begin_session() {
   session.number = sessions_begun_++;
   session.arrival = start_;
   session.shared = prefixes_->draw();
+  session.shared_tokens = session.shared.tokens;
   session.random = Random(sessions_random_.next());
   start_known_ = false;
   return session;
@@ -193,10 +195,11 @@ Result<bool> SynthStream::add_turn(Session& session, Trace& piece) {
   const RequestLengths drawn = lengths_->draw(session.arrival);
   const bool first = session.turns_made == 0;
   std::int64_t prompt = session.history + drawn.input;
-  if (first && session.shared.group >= 0 && session.shared.added) prompt += session.shared.tokens;
+  const bool begins = first || !turns_->remembers();
+  if (begins && session.shared.group >= 0 && session.shared.added) prompt += session.shared_tokens;
   // A prompt that consists only of a longer shared beginning continues with its own words.
-  if (first)
-    session.shared.tokens = static_cast<std::int32_t>(std::min<std::int64_t>(session.shared.tokens, prompt));
+  if (begins)
+    session.shared.tokens = static_cast<std::int32_t>(std::min<std::int64_t>(session.shared_tokens, prompt));
   const std::int64_t with_answer = prompt + drawn.output;
   if (!first && with_answer > turns_->most_tokens()) return false;
   if (prompt > INT32_MAX)
@@ -213,7 +216,11 @@ Result<bool> SynthStream::add_turn(Session& session, Trace& piece) {
   zero_output_ += drawn.output == 0 ? 1 : 0;
   session.latest = made_++;
   ++session.turns_made;
-  session.history = with_answer;
+  if (turns_->remembers()) {
+    session.history = with_answer;
+  } else {
+    session.own = {};
+  }
   const auto next = turns_->next(session.random, session.turns_made, drawn.output);
   if (!next) return true;
   session.think_ns = next->think_ns;

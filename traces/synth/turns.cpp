@@ -4,6 +4,7 @@
 
 // One line per member, sorted by name.
 #define KVPLAN_TURNS(MEMBER) \
+  MEMBER(turns_repeat)       \
   MEMBER(turns_sessions)     \
   MEMBER(turns_single)
 

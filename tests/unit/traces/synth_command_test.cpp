@@ -37,6 +37,35 @@ TEST(SynthCommand, SaysWhatItMade) {
                                       "turns=single", "seed=9", "duration_ns=60000000000", "block=8"}));
 }
 
+TEST(SynthCommand, ClientsOfALoadTest) {
+  const TemporaryFolder folder;
+  const auto made = [&](const std::string& flags, const std::string& name) {
+    const Outcome outcome = run_kvplan("trace synth " + flags + " -o " + folder.file(name));
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return testing::read_file(folder.file(name));
+  };
+  EXPECT_EQ(made("--clients 4 --requests-per-client 3 --input-tokens 819..1024 --output-tokens 128", "a.kvt"),
+            made("--arrivals at-once:clients=4 --turns repeat:requests=3 --lengths "
+                 "uniform:input_min=819,input_max=1024,output_min=128,output_max=128",
+                 "b.kvt"));
+  const Trace trace = open_trace(folder.file("a.kvt")).value();
+  EXPECT_EQ(trace.size(), 12);
+  EXPECT_EQ(trace.waits.request.size(), 8U);
+  const auto refused = [&](const std::string& flags) {
+    const Outcome outcome = run_kvplan("trace synth " + flags + " -o " + folder.file("c.kvt"));
+    EXPECT_EQ(outcome.exit_code, 2) << flags;
+    return outcome.err;
+  };
+  EXPECT_EQ(refused("--clients 4"),
+            "kvplan: --requests-per-client: expected both --clients and --requests-per-client\n");
+  EXPECT_EQ(refused("--clients 4 --requests-per-client 3 --turns single --lengths fixed:input=1,output=1"),
+            "kvplan: --clients: expected no --arrivals and no --turns: clients decide both\n");
+  EXPECT_EQ(refused("--clients 4 --requests-per-client 3 --input-tokens 5..x --output-tokens 1"),
+            "kvplan: --input-tokens: expected LOW..HIGH in tokens, such as 819..1024, found \"5..x\"\n");
+  EXPECT_EQ(refused("--clients 4 --requests-per-client 3 --input-tokens 5..6"),
+            "kvplan: --output-tokens: expected both --input-tokens and --output-tokens\n");
+}
+
 TEST(SynthCommand, AServiceIsMadeWithoutArrivals) {
   const TemporaryFolder folder;
   const std::string out = " -o " + folder.file("a.kvt");

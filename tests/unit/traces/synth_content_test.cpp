@@ -39,14 +39,14 @@ class NaiveIds {
 /// The tokens of each prompt, from the trace's sessions, groups and lengths; checks the lengths on the way.
 class NaivePrompts {
  public:
-  NaivePrompts(const Trace& trace, std::int64_t shared_tokens)
-      : trace_(trace), shared_tokens_(shared_tokens) {}
+  NaivePrompts(const Trace& trace, std::int64_t shared_tokens, bool remembers)
+      : trace_(trace), shared_tokens_(shared_tokens), remembers_(remembers) {}
 
   std::vector<std::int64_t> of(std::size_t row) {
     const auto session = trace_.session.empty() ? static_cast<std::int64_t>(row) : trace_.session[row];
     const auto found = history_.find(session);
     std::vector<std::int64_t> prompt;
-    if (found != history_.end()) {
+    if (remembers_ && found != history_.end()) {
       prompt = found->second;
     } else if (!trace_.tenant.empty()) {
       const std::string& name = trace_.tenant_names[static_cast<std::size_t>(trace_.tenant[row])];
@@ -69,13 +69,15 @@ class NaivePrompts {
   }
   const Trace& trace_;
   std::int64_t shared_tokens_;
+  bool remembers_;
   std::map<std::int64_t, std::vector<std::int64_t>> history_;
   std::int64_t fresh_{0};
 };
 
-void expect_naive_ids(const Trace& trace, std::int64_t block, std::int64_t shared_tokens) {
+void expect_naive_ids(const Trace& trace, std::int64_t block, std::int64_t shared_tokens,
+                      bool remembers = true) {
   NaiveIds naive;
-  NaivePrompts prompts(trace, shared_tokens);
+  NaivePrompts prompts(trace, shared_tokens, remembers);
   bool part_filled = false;
   ASSERT_EQ(trace.prefix.offsets.size(), trace.arrival_ns.size() + 1);
   for (std::size_t row = 0; row < trace.arrival_ns.size(); ++row) {
@@ -111,12 +113,30 @@ TEST(SynthContent, IsThatOfTheNaiveModelForRandomParts) {
       options.turns = "sessions:turns=" + std::to_string(random.between(1, 6)) +
                       ",count=" + (random.chance(1, 2) ? "fixed" : "geometric") +
                       ",context=" + std::to_string(random.between(1, 500));
+    const bool repeat = sessions && random.chance(1, 3);
+    if (repeat) options.turns = "repeat:requests=" + std::to_string(random.between(1, 6));
     SCOPED_TRACE(options.prefixes + " " + options.turns + " " + options.lengths);
     const Trace trace = synth(options);
     ASSERT_EQ(trace.size(), options.requests);
     EXPECT_TRUE(std::is_sorted(trace.arrival_ns.begin(), trace.arrival_ns.end()));
-    ASSERT_NO_FATAL_FAILURE(expect_naive_ids(trace, block, tokens));
+    ASSERT_NO_FATAL_FAILURE(expect_naive_ids(trace, block, tokens, !repeat));
   }
+}
+
+TEST(SynthContent, ClientsWaitForTheirOwnAnswers) {
+  const Trace trace = synth({.arrivals = "at-once:clients=3",
+                             .lengths = "fixed:input=40,output=10",
+                             .turns = "repeat:requests=4,think_s=0.5,token_s=0.1"});
+  ASSERT_EQ(trace.size(), 12);
+  // A client sends at 0, 1.5, 3.0 and 4.5 s; clients take turns in the list.
+  for (std::size_t i = 0; i < 12; ++i) {
+    EXPECT_EQ(trace.arrival_ns[i], static_cast<std::int64_t>(i / 3) * 1'500'000'000);
+    EXPECT_EQ(trace.think_ns[i], i < 3 ? -1 : 500'000'000);
+  }
+  EXPECT_EQ(trace.waits.request, (std::vector<std::int32_t>{3, 4, 5, 6, 7, 8, 9, 10, 11}));
+  EXPECT_EQ(trace.waits.before, (std::vector<std::int32_t>{0, 1, 2, 3, 4, 5, 6, 7, 8}));
+  // Two whole blocks of 16 a prompt, and none is shared.
+  EXPECT_EQ(trace.prefix.distinct, 24);
 }
 
 TEST(SynthContent, ASharedPromptHitsAsTold) {
