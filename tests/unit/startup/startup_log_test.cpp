@@ -116,7 +116,7 @@ TEST(StartupLogs, ColoursPrefixesAndPieces) {
   for (std::string line; std::getline(lines, line);)
     disguised += "node-3 | \x1b[32m" + line.substr(0, 9) + "\x1b[0;1m" + line.substr(9) + "\x1b[0m\r\n";
   EXPECT_EQ(values_of(read(disguised)), expected);
-  for (const std::size_t piece : {1, 7, 100}) EXPECT_EQ(values_of(read(plain, piece)), expected) << piece;
+  for (const std::size_t piece : {1U, 7U, 100U}) EXPECT_EQ(values_of(read(plain, piece)), expected) << piece;
 }
 
 TEST(StartupLogs, BlocksThatWereCut) {
