@@ -29,11 +29,27 @@ std::string line_of(const scheduling::ServerFlag& flag) {
   return out;
 }
 
+std::span<const scheduling::ServerVariable> variables_of(const Descriptor& descriptor) {
+  if (flags_of(descriptor).empty()) return {};
+  const scheduling::ServerCommand* const command = scheduling::server_command_of(descriptor.name);
+  return command == nullptr ? std::span<const scheduling::ServerVariable>() : command->variables;
+}
+
+std::string line_of(const scheduling::ServerVariable& variable) {
+  std::string out(variable.name);
+  if (!variable.sets.empty()) out += "=1";
+  out.append(" (environment) sets ").append(variable.path);
+  if (!variable.sets.empty()) out.append("=").append(variable.sets);
+  if (!variable.fallback.empty()) out.append("; default ").append(variable.fallback);
+  return out;
+}
+
 }  // namespace
 
 std::vector<std::string> server_flag_lines(const Descriptor& descriptor) {
   std::vector<std::string> out;
   for (const scheduling::ServerFlag& flag : flags_of(descriptor)) out.push_back(line_of(flag));
+  for (const scheduling::ServerVariable& each : variables_of(descriptor)) out.push_back(line_of(each));
   return out;
 }
 
@@ -55,6 +71,14 @@ void write_server_flags(JsonWriter& json, const Descriptor& descriptor) {
     json.key("values").begin_object();
     for (const scheduling::FlagValue& value : flag.values) json.member(value.flag, value.setting);
     json.end_object().end_object();
+  }
+  json.end_array();
+  json.key("server_variables").begin_array();
+  for (const scheduling::ServerVariable& each : variables_of(descriptor)) {
+    json.begin_object().member("name", each.name).member("path", each.path);
+    text("sets", each.sets);
+    text("default", each.fallback);
+    json.end_object();
   }
   json.end_array();
 }

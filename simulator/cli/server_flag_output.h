@@ -10,10 +10,11 @@
 namespace kvplan::cli {
 
 /// "--max-num-seqs sets engine.max_seqs; default 256, 1024 on devices ...": a line for each flag of the engine with
-/// this scheduler; none for other descriptors.
+/// this scheduler, and for each variable of its environment; none for other descriptors.
 std::vector<std::string> server_flag_lines(const Descriptor& descriptor);
 
-/// `"server_flags": [{flag, alias, path, sets, default, note, values}]`, where the descriptor has any.
+/// `"server_flags": [{flag, alias, path, sets, default, note, values}]` and
+/// `"server_variables": [{name, path, sets, default}]`, where the descriptor has any flags.
 void write_server_flags(JsonWriter& json, const Descriptor& descriptor);
 
 }  // namespace kvplan::cli

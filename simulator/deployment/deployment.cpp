@@ -216,12 +216,15 @@ model::Deployment with_format(const Scenario& s, const ModelOnRanks& placed) {
 
 Result<ModelOnRanks> place_model(const Scenario& s, const model::ModelShape& shape, const SideOpener& open,
                                  std::vector<std::string>& warnings, std::vector<std::string>& assumptions) {
-  KVPLAN_TRY_DO(model::check_ranks(shape, s.deployment.tensor_ranks, s.deployment.stages));
+  KVPLAN_TRY_DO(
+      model::check_ranks(shape, s.deployment.tensor_ranks, s.deployment.stages, s.deployment.stage_layers));
   ModelOnRanks out;
   KVPLAN_TRY_DO(place_formats(out, s, shape, open));
   const model::Deployment d = with_format(s, out);
-  auto cells =
-      model::footprint(shape, {.format = d.format, .tensor_ranks = d.tensor_ranks, .stages = d.stages});
+  auto cells = model::footprint(shape, {.format = d.format,
+                                        .tensor_ranks = d.tensor_ranks,
+                                        .stages = d.stages,
+                                        .stage_layers = d.stage_layers});
   if (!cells.ok()) return Error(cells.error()).at_field("format: " + cells.error().field);
   const model::Footprint& all = cells.value();
   for (const model::StageFootprint& each : all.stages) {
@@ -240,6 +243,7 @@ Result<ModelOnRanks> place_model(const Scenario& s, const model::ModelShape& sha
   }
   out.bytes = {.tensor_ranks = d.tensor_ranks,
                .stages = d.stages,
+               .stage_layers = d.stage_layers,
                .stage = static_cast<std::int64_t>(stage),
                .first_layer = all.stages[stage].first_layer,
                .layers = all.stages[stage].layers,

@@ -18,12 +18,13 @@ namespace kvplan::runs {
 /// Bytes of a token's keys and values on the ranks.
 struct RankBytes {
   std::int64_t tensor_ranks{1}, stages{1};
-  std::int64_t stage{0};                   ///< the stage that the run simulates
-  std::int64_t first_layer{0}, layers{0};  ///< of that stage
-  std::int64_t token_bytes{0};             ///< on one rank of that stage, scales included
-  std::int64_t scale_bytes{0};             ///< part of token_bytes: scales and zero points of the format
-  std::int64_t all_token_bytes{0};         ///< on all ranks of all stages
-  std::int64_t replicated_token_bytes{0};  ///< part of all_token_bytes that is stored more than once
+  std::vector<std::int64_t> stage_layers{};  ///< of each stage; empty: as vLLM divides them
+  std::int64_t stage{0};                     ///< the stage that the run simulates
+  std::int64_t first_layer{0}, layers{0};    ///< of that stage
+  std::int64_t token_bytes{0};               ///< on one rank of that stage, scales included
+  std::int64_t scale_bytes{0};               ///< part of token_bytes: scales and zero points of the format
+  std::int64_t all_token_bytes{0};           ///< on all ranks of all stages
+  std::int64_t replicated_token_bytes{0};    ///< part of all_token_bytes that is stored more than once
 
   [[nodiscard]] std::int64_t ranks() const { return tensor_ranks * stages; }
 };

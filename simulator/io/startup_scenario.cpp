@@ -36,19 +36,26 @@ class Parts {
   void add(const char* key, const startup::Maybe<double>& value) {
     if (value) put(key, shortest(value->value));
   }
-  [[nodiscard]] std::string take() { return std::move(text_); }
-
- private:
   void put(const char* key, const std::string& value) {
     text_ += first_ ? ":" : ",";
     text_ += std::string(key) + "=" + value;
     first_ = false;
   }
+  [[nodiscard]] std::string take() { return std::move(text_); }
+
+ private:
   std::string text_;
   bool first_{true};
 };
 
-std::string engine_text(const StartupLog& log) {
+/// A server that started with a longest request beyond its model's was told that it may.
+bool goes_beyond(const StartupLog& log, const StartupChoices& choices) {
+  if (choices.shape == nullptr || !log.max_model_len || !choices.shape->max_positions) return false;
+  return log.max_model_len->value > *choices.shape->max_positions &&
+         log.max_model_len->value > choices.shape->scaled_positions.value_or(0);
+}
+
+std::string engine_text(const StartupLog& log, const StartupChoices& choices) {
   Parts parts(log.engine);
   if (log.engine == "sglang") {
     parts.add("max_running_requests", log.max_seqs);
@@ -62,14 +69,22 @@ std::string engine_text(const StartupLog& log) {
     parts.add("prefix_cache", log.prefix_cache);
     parts.add("max_model_len", log.max_model_len);
   }
+  if (goes_beyond(log, choices))
+    parts.put(log.engine == "sglang" ? "allow_longer_context_len" : "allow_long_max_model_len", "true");
   return parts.take();
 }
 
-/// The member of the family "format" for a dtype of the cache; empty: the model's own elements.
+/// True if the server's elements have 32 bits, whatever the checkpoint has.
+bool in_float32(const StartupLog& log) {
+  return log.dtype && log.dtype->value.ends_with("float32");
+}
+
+/// The member of the family "format" for a dtype of the cache, which follows the model's where it is not given; empty:
+/// the model's own elements.
 std::string format_text(const StartupLog& log) {
-  if (!log.kv_cache_dtype) return {};
-  const std::string& dtype = log.kv_cache_dtype->value;
-  return dtype.starts_with("fp8") ? "fp8" : std::string();
+  const std::string dtype = log.kv_cache_dtype ? log.kv_cache_dtype->value : "auto";
+  if (dtype.starts_with("fp8")) return "fp8";
+  return dtype == "auto" && in_float32(log) ? "fp32" : std::string();
 }
 
 /// Layers with windows or states: vLLM divides the pool's blocks among groups of layers.
@@ -89,11 +104,12 @@ void add_pool(std::vector<Setting>& to, const StartupLog& log, const StartupChoi
 std::vector<Setting> common(const StartupLog& log, const StartupChoices& choices) {
   std::vector<Setting> out;
   if (!choices.model.empty()) add(out, "model", choices.model);
-  add(out, "engine", engine_text(log));
+  add(out, "engine", engine_text(log, choices));
   Parts allocator(log.engine == "vllm-v1" && has_groups(choices) ? "grouped" : "paged");
   allocator.add("block_tokens", log.block_tokens);
   add(out, "memory.allocator", allocator.take());
   if (std::string format = format_text(log); !format.empty()) add(out, "format", std::move(format));
+  if (in_float32(log) && !log.quantization) add(out, "deployment.weight_bits", "32");
   if (!choices.device.empty()) add(out, "deployment.device", choices.device);
   if (log.tensor_ranks) add(out, "deployment.tp", std::to_string(log.tensor_ranks->value));
   if (log.stages) add(out, "deployment.pp", std::to_string(log.stages->value));

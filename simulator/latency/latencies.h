@@ -38,6 +38,7 @@ struct PartlyRead {
 struct LatencyRequest {
   const model::ModelShape& model;
   std::int64_t tensor_ranks{1}, stages{1};
+  std::vector<std::int64_t> stage_layers{};  ///< of each stage; empty: as vLLM divides them
   std::int64_t token_bytes{0};  ///< keys and values of a token, on one rank of each stage together
   /// Bits of every weight in units of 2^-16 bit, instead of those of the checkpoint
   std::optional<std::int64_t> fine_weight_bits{};

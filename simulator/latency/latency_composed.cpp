@@ -388,6 +388,7 @@ Result<std::unique_ptr<core::LatencyModel>> make(const Choice& choice, const Lat
                         .device = *request.device,
                         .tensor_ranks = request.tensor_ranks,
                         .stages = request.stages,
+                        .stage_layers = request.stage_layers,
                         .token_bytes = request.token_bytes,
                         .fine_weight_bits = request.fine_weight_bits,
                         .weights_bytes = request.weights_bytes,

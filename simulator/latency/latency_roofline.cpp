@@ -133,8 +133,8 @@ Result<std::unique_ptr<core::LatencyModel>> make(const Choice& choice, const Lat
   const double flops = choice.decimal("flops") * choice.decimal("compute_efficiency");
   const double bytes = choice.decimal("bandwidth") * choice.decimal("memory_efficiency");
   const model::ModelShape& shape = request.model;
-  KVPLAN_TRY(const auto weights,
-             model::stage_weights(shape, request.tensor_ranks, request.stages, request.fine_weight_bits));
+  KVPLAN_TRY(const auto weights, model::stage_weights(shape, request.tensor_ranks, request.stages,
+                                                      request.fine_weight_bits, request.stage_layers));
   double multiplied = 0, read_bytes = 0;
   for (const model::StageWeights& stage : weights) {
     const auto read = static_cast<double>(stage.read_bytes());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "simulator/base/number_input.h"
 #include "simulator/base/suggest.h"
@@ -84,11 +85,29 @@ std::optional<std::size_t> arguments_of(const ServerCommand& server, const std::
   return std::nullopt;
 }
 
+/// NAME=VALUE among the words before a command, also after -e of a container.
+std::vector<std::pair<std::string, std::string>> variables_of(std::span<const std::string> words) {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (std::string_view word : words) {
+    if (word.starts_with("--env=")) word.remove_prefix(6);
+    const std::size_t equals = word.find('=');
+    const std::string_view name = word.substr(0, equals);
+    if (equals == std::string_view::npos || name.empty() || (name[0] >= '0' && name[0] <= '9')) continue;
+    const bool is_name = std::all_of(name.begin(), name.end(), [](char c) {
+      return c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+    });
+    if (is_name) out.emplace_back(name, word.substr(equals + 1));
+  }
+  return out;
+}
+
 class Reader {
  public:
-  Reader(const ServerCommand& server, std::vector<std::string> words)
-      : known_(known_flags(server)), words_(std::move(words)) {
+  /// `begin`: index of the first argument of the server.
+  Reader(const ServerCommand& server, const std::vector<std::string>& words, std::size_t begin)
+      : known_(known_flags(server)), words_(words), at_(begin) {
     out_.server = &server;
+    out_.variables = variables_of(std::span(words).first(begin));
   }
 
   Result<CommandLine> take() {
@@ -162,8 +181,8 @@ class Reader {
   }
 
   std::vector<KnownFlag> known_;
-  std::vector<std::string> words_;
-  std::size_t at_{0};
+  const std::vector<std::string>& words_;
+  std::size_t at_;
   CommandLine out_;
 };
 
@@ -216,8 +235,7 @@ Result<std::vector<std::string>> shell_words(std::string_view text) {
 Result<CommandLine> parse_command(std::string_view text) {
   KVPLAN_TRY(const std::vector<std::string> words, shell_words(text));
   for (const ServerCommand* server : scheduling::server_commands())
-    if (const auto begin = arguments_of(*server, words))
-      return Reader(*server, {words.begin() + static_cast<std::ptrdiff_t>(*begin), words.end()}).take();
+    if (const auto begin = arguments_of(*server, words)) return Reader(*server, words, *begin).take();
   std::string programs;
   for (const ServerCommand* server : scheduling::server_commands())
     programs += (programs.empty() ? "" : " or ") + std::string(server->program);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "simulator/base/result.h"
@@ -27,6 +28,8 @@ struct GivenFlag {
 
 struct CommandLine {
   const scheduling::ServerCommand* server{nullptr};
+  /// Variables of its environment, NAME and VALUE, that stand before it
+  std::vector<std::pair<std::string, std::string>> variables;
   std::string model;  ///< the argument without a flag; may be empty
   std::vector<GivenFlag> flags;
 };

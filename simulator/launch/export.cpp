@@ -90,7 +90,10 @@ std::string comments(const Servers& servers, const PoolContract& pool) {
 }  // namespace
 
 std::string command_text(const Servers& servers) {
-  std::string out(servers.server->program);
+  std::string out;
+  for (const auto& [name, value] : servers.variables)
+    out += name + "=" + report::shell_quoted(value) + " \\\n";
+  out += servers.server->program;
   std::size_t i = 0;
   const std::vector<std::string> arguments = all_arguments(servers);
   if (servers.server->model_flag.empty()) out += " " + report::shell_quoted(arguments[i++]);
@@ -118,6 +121,9 @@ std::string kubernetes_text(const Servers& servers) {
     arguments.erase(arguments.begin(), arguments.begin() + std::ssize(command));
   }
   out += "        args:\n" + yaml_list(arguments, "        ");
+  if (!servers.variables.empty()) out += "        env:\n";
+  for (const auto& [variable, value] : servers.variables)
+    out += "        - name: " + variable + "\n          value: " + quoted(value) + "\n";
   out +=
       "        ports:\n        - containerPort: " + port +
       "\n        readinessProbe:\n          httpGet:\n            path: /health\n            port: " + port +
@@ -137,6 +143,9 @@ std::string compose_text(const Servers& servers) {
   for (std::int64_t i = 0; i < servers.count; ++i) {
     out += "  server-" + std::to_string(i + 1) + ":\n    image: " + quoted(image_of(servers)) +
            "\n    command:\n" + yaml_list(container_words(servers), "    ");
+    if (!servers.variables.empty()) out += "    environment:\n";
+    for (const auto& [variable, value] : servers.variables)
+      out += "      " + variable + ": " + quoted(value) + "\n";
     out += "    ports:\n    - \"" + std::to_string(port + i) + ":" + std::to_string(port) +
            "\"\n    ipc: host\n";
     out +=

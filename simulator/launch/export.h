@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "simulator/base/result.h"
@@ -19,6 +20,7 @@ struct Servers {
   std::string
       version;  ///< the one by which the pool was derived; without a derived pool that of the table of flags
   std::string model;  ///< as the engine names it: a repository, or the path of the config's folder
+  std::vector<std::pair<std::string, std::string>> variables;  ///< of their environment, by name
   std::vector<std::string> arguments;  ///< flags and values, without program and model
   std::int64_t count{1};               ///< servers, each with its own port
   std::int64_t gpus_of_server{1};

@@ -55,6 +55,7 @@ class Converter {
   Result<FromCommand> take() {
     out_.model = line_.model;
     KVPLAN_TRY_DO(choose_device());
+    for (const auto& [name, value] : line_.variables) take_variable(name, value);
     for (const GivenFlag& flag : line_.flags) KVPLAN_TRY_DO(take_flag(flag));
     choose_model();
     add_defaults();
@@ -76,6 +77,17 @@ class Converter {
     return Done{};
   }
 
+  void take_variable(const std::string& name, const std::string& value) {
+    for (const scheduling::ServerVariable& each : line_.server->variables) {
+      if (each.name != name) continue;
+      if (each.sets.empty()) {
+        values_[std::string(each.path)] = value;
+      } else if (value == "1" || value == "true") {
+        values_[std::string(each.path)] = each.sets;
+      }
+    }
+  }
+
   Status take_flag(const GivenFlag& flag) {
     if (!flag.known) {
       out_.unknown.push_back({written(flag), flag.hint.empty() ? "" : "did you mean " + flag.hint + "?"});
@@ -89,6 +101,7 @@ class Converter {
       taken = true;
     }
     if (taken) return Done{};
+    if (in_list(line_.server->overrides, flag.name)) values_[std::string(line_.server->any_length)] = "true";
     if (in_list(line_.server->affects, flag.negated ? flag.written : flag.name)) {
       out_.affecting.push_back({written(flag), "no setting of kvplan describes it"});
     } else {

@@ -60,6 +60,7 @@ class Maker {
     out_.gpus_of_server = s_.deployment.tensor_ranks * s_.deployment.stages;
     if (s_.deployment.device != nullptr) out_.device = s_.deployment.device->name;
     out_.router = std::string(s_.router.name());
+    for (const scheduling::ServerVariable& variable : out_.server->variables) add(variable);
     for (const ServerFlag& flag : out_.server->flags()) add(flag);
     add_notes();
     return std::move(out_);
@@ -86,6 +87,16 @@ class Maker {
   void put(const ServerFlag& flag, std::string value) {
     out_.arguments.emplace_back(flag.flag);
     out_.arguments.push_back(std::move(value));
+  }
+
+  void add(const scheduling::ServerVariable& variable) {
+    const std::optional<std::string> value = value_at(s_, variable.path);
+    if (!value || *value == variable.fallback) return;
+    if (variable.sets.empty()) {
+      out_.variables.emplace_back(variable.name, *value);
+    } else if (*value == variable.sets) {
+      out_.variables.emplace_back(variable.name, "1");
+    }
   }
 
   void add(const ServerFlag& flag) {

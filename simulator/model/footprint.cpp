@@ -118,7 +118,7 @@ Result<Wide> add_layers(const ModelShape& shape, const FootprintRequest& request
 
 void add_stages(const ModelShape& shape, const FootprintRequest& request, Footprint& out) {
   std::int64_t first = 0;
-  for (const std::int64_t layers : layers_of_stages(shape.layers, request.stages)) {
+  for (const std::int64_t layers : layers_of_stages(shape.layers, request.stages, request.stage_layers)) {
     StageFootprint stage{.first_layer = first, .layers = layers};
     for (std::int64_t i = first; i < first + layers; ++i) {
       const LayerFootprint& layer = out.layers[static_cast<std::size_t>(i)];

@@ -28,8 +28,9 @@ struct FootprintRequest {
   std::optional<KvFormat> format{};  ///< absent: the model's own elements
   std::int64_t tensor_ranks{1};
   std::int64_t stages{1};
-  std::int64_t tokens{0};              ///< tokens of the sequence
-  std::optional<std::int64_t> kept{};  ///< most tokens that a token policy keeps
+  std::vector<std::int64_t> stage_layers{};  ///< of each stage; empty: as vLLM divides them
+  std::int64_t tokens{0};                    ///< tokens of the sequence
+  std::optional<std::int64_t> kept{};        ///< most tokens that a token policy keeps
   // Metadata of that policy, for each token:
   std::int64_t beside_head_bytes{0};   ///< for each KV head of a layer
   std::int64_t beside_layer_bytes{0};  ///< for each layer

@@ -88,6 +88,8 @@ struct ModelShape {
   std::int64_t element_bytes{2};  ///< bytes of an element of cache or weights, before any format
   std::vector<LayerRun> runs{};   ///< all layers, from the first to the last
   std::optional<std::int64_t> max_positions{};  ///< tokens of the longest request that the model was made for
+  std::optional<std::int64_t>
+      scaled_positions{};  ///< the same as vLLM counts it (modelfile/positions.h); absent: it is the same
   WeightShape weight_shape{};
   ModelWeights matrices{};           ///< as the checkpoint has them; empty: those of weight_shape, in 16 bits
   std::string weights_miss{};        ///< what is unknown about the weights; empty: they can be counted

@@ -129,11 +129,13 @@ bool holds_fewer(const StagePool& a, const StagePool& b) {
 
 /// Without a look at whether it fits.
 Result<Pool> split_all(const ModelShape& shape, const Deployment& d) {
-  KVPLAN_TRY_DO(check_ranks(shape, d.tensor_ranks, d.stages));
-  KVPLAN_TRY(const Footprint cells,
-             footprint(shape, {.format = d.format, .tensor_ranks = d.tensor_ranks, .stages = d.stages}));
+  KVPLAN_TRY_DO(check_ranks(shape, d.tensor_ranks, d.stages, d.stage_layers));
+  KVPLAN_TRY(const Footprint cells, footprint(shape, {.format = d.format,
+                                                      .tensor_ranks = d.tensor_ranks,
+                                                      .stages = d.stages,
+                                                      .stage_layers = d.stage_layers}));
   std::vector<StageWeights> weights(static_cast<std::size_t>(d.stages));
-  auto counted = stage_weights(shape, d.tensor_ranks, d.stages, d.fine_weight_bits());
+  auto counted = stage_weights(shape, d.tensor_ranks, d.stages, d.fine_weight_bits(), d.stage_layers);
   if (!counted.ok() && !d.weights_bytes) return std::move(counted).error();
   if (counted.ok()) weights = std::move(counted).value();
   Pool pool;
@@ -207,8 +209,10 @@ std::int64_t tokens_of(const Pool& pool) {
 
 /// What sequences keep beside their tokens: the pool counts tokens alone.
 Status note_fixed(const ModelShape& shape, const Deployment& d, Pool& pool) {
-  KVPLAN_TRY(const Footprint cells,
-             footprint(shape, {.format = d.format, .tensor_ranks = d.tensor_ranks, .stages = d.stages}));
+  KVPLAN_TRY(const Footprint cells, footprint(shape, {.format = d.format,
+                                                      .tensor_ranks = d.tensor_ranks,
+                                                      .stages = d.stages,
+                                                      .stage_layers = d.stage_layers}));
   const StagePool& rank = pool.rank();
   std::int64_t bytes = 0;
   for (std::int64_t i = rank.first_layer; i < rank.first_layer + rank.layers; ++i)
@@ -245,7 +249,7 @@ std::vector<std::string> more_ranks(const ModelShape& shape, const Deployment& d
 std::vector<std::string> with_room(const ModelShape& shape, const Deployment& d) {
   std::vector<std::string> out = more_ranks(shape, d, 1);
   if (d.weights_bytes || d.weight_bits) return out;
-  const auto stored = stage_weights(shape, d.tensor_ranks, d.stages);
+  const auto stored = stage_weights(shape, d.tensor_ranks, d.stages, std::nullopt, d.stage_layers);
   if (!stored.ok()) return out;
   const StageWeights& first = stored.value().front();
   Deployment lighter = d;

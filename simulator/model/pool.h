@@ -22,9 +22,10 @@ struct Deployment {
   const DeviceShape* device{nullptr};  ///< null: none
   std::int64_t tensor_ranks{1};
   std::int64_t stages{1};
-  std::optional<KvFormat> format{};       ///< format of the cache; absent: the model's own elements
-  PoolRuleChoice pool_rule{};             ///< how the engine divides the device's memory
-  std::optional<Fraction> weight_bits{};  ///< of every weight; absent: as the checkpoint stores them
+  std::vector<std::int64_t> stage_layers{};  ///< of each stage; empty: as vLLM divides them
+  std::optional<KvFormat> format{};          ///< format of the cache; absent: the model's own elements
+  PoolRuleChoice pool_rule{};                ///< how the engine divides the device's memory
+  std::optional<Fraction> weight_bits{};     ///< of every weight; absent: as the checkpoint stores them
   // Known bytes of a rank; absent: assumed or measured elsewhere:
   std::optional<std::int64_t> weights_bytes{}, activation_bytes{}, workspace_bytes{}, context_bytes{},
       graph_bytes{};

@@ -1,7 +1,9 @@
 #include "simulator/model/ranks.h"
 
 #include <algorithm>
+#include <numeric>
 
+#include "simulator/base/check.h"
 #include "simulator/base/units.h"
 
 namespace kvplan::model {
@@ -28,11 +30,21 @@ bool divides_heads(const ModelShape& shape, std::int64_t ranks) {
   });
 }
 
-Status check_ranks(const ModelShape& shape, std::int64_t tensor_ranks, std::int64_t stages) {
+Status check_ranks(const ModelShape& shape, std::int64_t tensor_ranks, std::int64_t stages,
+                   const StageLayers& given) {
   if (stages > shape.layers)
     return bad_input("expected at most as many stages as layers of the model (" +
                      std::to_string(shape.layers) + "), found " + std::to_string(stages))
         .at_field("deployment.pp");
+  if (!given.empty() && std::ssize(given) != stages)
+    return bad_input("expected the layers of each of " + std::to_string(stages) + " stages, found " +
+                     std::to_string(given.size()) + " numbers")
+        .at_field("deployment.pp_layers");
+  if (const auto sum = std::accumulate(given.begin(), given.end(), std::int64_t{0});
+      !given.empty() && sum != shape.layers)
+    return bad_input("expected numbers with the sum " + std::to_string(shape.layers) +
+                     ", the layers of the model, found the sum " + std::to_string(sum))
+        .at_field("deployment.pp_layers");
   if (divides_heads(shape, tensor_ranks)) return Done{};
   std::string known;
   for (std::int64_t ranks = 1; ranks <= shape.query_heads; ++ranks)
@@ -43,10 +55,19 @@ Status check_ranks(const ModelShape& shape, std::int64_t tensor_ranks, std::int6
       .at_field("deployment.tp");
 }
 
-std::vector<std::int64_t> layers_of_stages(std::int64_t layers, std::int64_t stages) {
-  std::vector<std::int64_t> out(static_cast<std::size_t>(stages), layers / stages);
+StageLayers layers_of_stages(std::int64_t layers, std::int64_t stages, const StageLayers& given) {
+  KVPLAN_CHECK(given.empty() || std::ssize(given) == stages);
+  if (!given.empty()) return given;
+  StageLayers out(static_cast<std::size_t>(stages), layers / stages);
   const auto rest = static_cast<std::size_t>(layers % stages);
   for (std::size_t i = 0; i < rest; ++i) ++out[out.size() - 2 - i];
+  return out;
+}
+
+StageLayers last_stages_longer(std::int64_t layers, std::int64_t stages) {
+  StageLayers out(static_cast<std::size_t>(stages), layers / stages);
+  const auto rest = static_cast<std::ptrdiff_t>(layers % stages);
+  std::for_each(out.end() - rest, out.end(), [](std::int64_t& each) { ++each; });
   return out;
 }
 

@@ -238,13 +238,14 @@ std::int64_t StageWeights::read_bytes() const {
 }
 
 Result<std::vector<StageWeights>> stage_weights(const ModelShape& m, std::int64_t ranks, std::int64_t stages,
-                                                std::optional<std::int64_t> fine_bits) {
+                                                std::optional<std::int64_t> fine_bits,
+                                                const std::vector<std::int64_t>& stage_layers) {
   if (!m.weights_miss.empty())
     return bad_input("the weights of " + m.name + " cannot be counted: " + m.weights_miss).at_field("model");
   const ModelWeights weights = m.matrices.layers.empty() ? plain_weights(m) : m.matrices;
   std::vector<StageWeights> out;
   std::int64_t first = 0;
-  for (const std::int64_t layers : layers_of_stages(m.layers, stages)) {
+  for (const std::int64_t layers : layers_of_stages(m.layers, stages, stage_layers)) {
     Tally tally(ranks, m.element_bytes, fine_bits);
     std::int64_t begin = 0;
     for (const LayerWeights& run : weights.layers) {

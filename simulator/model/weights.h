@@ -109,11 +109,13 @@ struct StageWeights {
 };
 
 /// For one rank of each stage (its ranks are equal). `fine_bits`: of every weight, instead of what the checkpoint has.
-/// What is not quantised has the bits of the model's elements.
+/// What is not quantised has the bits of the model's elements. `stage_layers`: of each stage; empty: as vLLM divides
+/// them.
 /// REQUIRES: 1 <= stages <= layers, tensor_ranks >= 1. Errors: something about the weights is unknown (field "model").
 Result<std::vector<StageWeights>> stage_weights(const ModelShape& shape, std::int64_t tensor_ranks,
                                                 std::int64_t stages,
-                                                std::optional<std::int64_t> fine_bits = std::nullopt);
+                                                std::optional<std::int64_t> fine_bits = std::nullopt,
+                                                const std::vector<std::int64_t>& stage_layers = {});
 
 /// What the checkpoint stores, in words: "16 bits each", "experts 4.25 bits, the rest 16".
 std::string precision_text(const StageWeights& weights);

@@ -13,6 +13,7 @@
 #include "simulator/modelfile/layer_families.h"
 #include "simulator/modelfile/layer_plan.h"
 #include "simulator/modelfile/layer_weights.h"
+#include "simulator/modelfile/positions.h"
 
 namespace kvplan::model {
 namespace {
@@ -106,12 +107,13 @@ Result<ModelShape> read(const Config& config) {
   KVPLAN_TRY(shape.layers, config.whole({"num_hidden_layers", "n_layer"}, kMostLayers));
   KVPLAN_TRY(shape.hidden, config.whole({"hidden_size", "n_embd"}, kMostWidth));
   KVPLAN_TRY(shape.query_heads, config.whole({"num_attention_heads", "n_head"}, kMostHeads));
-  KVPLAN_TRY(shape.max_positions,
-             config.maybe({"max_position_embeddings", "n_positions"}, {8, std::int64_t{1} << 30}));
+  KVPLAN_TRY_DO(read_positions(config, shape));
   // Of bundled models; tables of positions, which the other keys ask for, are not in their counts.
   std::int64_t positions = 0;
-  if (config.top()["kvplan"]["max_positions"].get_int64().get(positions) == simdjson::SUCCESS)
+  if (config.top()["kvplan"]["max_positions"].get_int64().get(positions) == simdjson::SUCCESS) {
     shape.max_positions = positions;
+    shape.scaled_positions.reset();
+  }
   KVPLAN_TRY(std::vector<LayerPlan> layers, plan_layers(config, shape));
   KVPLAN_TRY_DO(refuse_other_caches(config));
   for (const LayerPlan& layer : layers) {

@@ -6,10 +6,11 @@
 // sliding_window; the older names n_layer, n_embd, n_head, num_kv_heads, n_inner, ffn_dim. Which layers keep something
 // else is in layer_plan.h, sizes of states in layer_states.h, the number of weights in layer_weights.h, their bits in
 // quantisation.h. If the language model is a part of a larger model, its part is read (text_config, llm_config or
-// language_config). Errors are caches that are not modelled, every attention key that is not read (attention_keys.h), a
-// family with different layers in a file that does not say which (layer_families.h), and a key that occurs twice: a
-// result without them would be wrong. Other keys are ignored. A member "kvplan" {"name", "source"} names the model;
-// without it the file's name does. Infinity and NaN, which only Python writes, are read as a number beyond all limits.
+// language_config). The longest request is in positions.h. Errors are caches that are not modelled, every attention key
+// that is not read (attention_keys.h), a family with different layers in a file that does not say which
+// (layer_families.h), and a key that occurs twice: a result without them would be wrong. Other keys are ignored. A
+// member "kvplan" {"name", "source"} names the model; without it the file's name does. Infinity and NaN, which only
+// Python writes, are read as a number beyond all limits.
 //
 // Layers with a window, if the file does not list them, by model_type: gemma2 and gpt_oss every other layer, gemma3 all
 // but every sixth, cohere2 all but every fourth (huggingface/transformers v4.53, configuration_*.py of these); with

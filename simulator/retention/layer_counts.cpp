@@ -143,7 +143,7 @@ Status check_alike_ranks(const PlacedPolicy& policy, std::int64_t prompt, const 
                          std::to_string(l),
                      prompt);
   std::vector<Tally> stages;
-  const auto sizes = model::layers_of_stages(policy.layers, bytes.stages);
+  const auto sizes = model::layers_of_stages(policy.layers, bytes.stages, bytes.stage_layers);
   std::size_t l = 0;
   for (const std::int64_t size : sizes) {
     stages.emplace_back();

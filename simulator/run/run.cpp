@@ -40,6 +40,7 @@ Result<std::unique_ptr<core::LatencyModel>> make_latency(const Scenario& scenari
       .model = tokens.model,
       .tensor_ranks = scenario.deployment.tensor_ranks,
       .stages = scenario.deployment.stages,
+      .stage_layers = scenario.deployment.stage_layers,
       .token_bytes = tokens.placed.step_token_bytes,
       .fine_weight_bits = scenario.deployment.fine_weight_bits(),
       .weights_bytes = scenario.deployment.weights_bytes,

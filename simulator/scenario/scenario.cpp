@@ -106,6 +106,20 @@ Choice as_said(const Scenario& s, std::string_view path, const Choice& choice) {
   return {&choice.descriptor(), std::move(values)};
 }
 
+/// "24,40".
+Result<std::vector<std::int64_t>> layers_of_text(std::string_view text) {
+  std::vector<std::int64_t> out;
+  while (!text.empty()) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    const auto layers = parse_integer(std::string(text.substr(0, comma)));
+    if (!layers || *layers < 1 || comma + 1 == text.size())
+      return not_expected("layers of each stage, such as 24,40", text).at_field("deployment.pp_layers");
+    out.push_back(*layers);
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  return out;
+}
+
 /// Chooses the device, stored by its own name from here on, and all that its memory is divided by.
 Status choose_deployment(Scenario& s) {
   model::Deployment& d = s.deployment;
@@ -116,6 +130,11 @@ Status choose_deployment(Scenario& s) {
   }
   d.tensor_ranks = integer_of(s, "deployment.tp").value_or(1);
   d.stages = integer_of(s, "deployment.pp").value_or(1);
+  KVPLAN_TRY(d.stage_layers, layers_of_text(s.text("deployment.pp_layers")));
+  if (!d.stage_layers.empty() && std::ssize(d.stage_layers) != d.stages)
+    return not_expected("the layers of each of " + std::to_string(d.stages) + " stages (deployment.pp)",
+                        s.text("deployment.pp_layers"))
+        .at_field("deployment.pp_layers");
   KVPLAN_TRY(const Choice format, parse_member("format", s.text("format")));
   RunFormat stored = run_format(as_said(s, "format", format));
   d.format = std::move(stored.of_token);
@@ -160,10 +179,31 @@ Status choose_limits(Scenario& s) {
   return Done{};
 }
 
-/// The longest request of a model that was made for so many tokens.
-Status choose_length(Scenario& s, std::optional<std::int64_t> tokens) {
+/// The longest request of the model. Errors: a longer one is asked for, with which the server does not start.
+Status choose_length(Scenario& s, const model::ModelShape& shape) {
+  const scheduling::EngineTraits engine = s.engine_traits();
+  const scheduling::BeyondModel& beyond = engine.beyond_model;
+  const auto tokens =
+      beyond.counts_scaling && shape.scaled_positions ? shape.scaled_positions : shape.max_positions;
   if (s.deployment.device == nullptr || !tokens) return Done{};
-  return set_derived(s, s.engine_traits().request_tokens.param, std::to_string(*tokens));
+  const std::string_view param = engine.request_tokens.param;
+  const bool given = s.param_origin(field_index("engine"), param) == Origin::kGiven;
+  const std::int64_t asked = given ? beyond.length : 0;
+  if (asked > *tokens && !beyond.variable.empty() && !beyond.allowed)
+    return bad_input("expected at most " + std::to_string(*tokens) + ", the longest request that " +
+                     shape.name + " was made for, found " + std::to_string(asked) +
+                     ": the server starts so only with " + std::string(beyond.variable) +
+                     "=1, which engine." + std::string(beyond.param) + "=true stands for")
+        .at_field("engine." + std::string(param));
+  return set_derived(s, param, std::to_string(*tokens));
+}
+
+/// The layers of each stage: as the scenario says, else as its engine divides them where that is not as in vLLM.
+void choose_stages(Scenario& s, const model::ModelShape& shape) {
+  model::Deployment& d = s.deployment;
+  const auto divide = scheduling::engine_of(s.engine).stage_layers;
+  if (s.text("deployment.pp_layers").empty() && divide != nullptr && d.stages > 1 && d.stages <= shape.layers)
+    d.stage_layers = divide(shape.layers, d.stages);
 }
 
 /// Layers with states in place of a KV cache: what vLLM sets for them where nothing is said (vllm-project/vllm v0.15.1,
@@ -181,6 +221,13 @@ Status choose_states(Scenario& s, const model::ModelShape& shape) {
   s.texts[field] = s.allocator.to_string();
   s.sources[field] = {Source::From::kDerived};
   return Done{};
+}
+
+/// What follows from the model.
+Status follow_model(Scenario& s, const model::ModelShape& shape) {
+  choose_stages(s, shape);
+  KVPLAN_TRY_DO(choose_states(s, shape));
+  return choose_length(s, shape);
 }
 
 /// The share of memory that the engine takes on the device. REQUIRES: the engine's limits are chosen.
@@ -296,8 +343,7 @@ void each_source(const Scenario& scenario, const std::function<void(std::string_
 }
 
 Result<Scenario> with_length_of(const model::ModelShape& shape, Scenario s) {
-  KVPLAN_TRY_DO(choose_length(s, shape.max_positions));
-  KVPLAN_TRY_DO(choose_states(s, shape));
+  KVPLAN_TRY_DO(follow_model(s, shape));
   follow_limits(s);
   return s;
 }
@@ -336,7 +382,10 @@ Result<Scenario> resolve(std::span<const Setting> settings) {
   KVPLAN_TRY(s.router, component("fleet.router", "router"));
   const auto error_at_device_or_rule = [&](const Error& error) {
     const bool of_rule = error.field.starts_with("deployment.pool_rule");
-    return error_at(error, given_at[field_index(of_rule ? "deployment.pool_rule" : "deployment.device")]);
+    const bool of_stages = error.field == "deployment.pp_layers";
+    return error_at(error, given_at[field_index(of_rule     ? "deployment.pool_rule"
+                                                : of_stages ? "deployment.pp_layers"
+                                                            : "deployment.device")]);
   };
   if (const Status deployment = choose_deployment(s); !deployment.ok())
     return error_at_device_or_rule(deployment.error());
@@ -358,8 +407,8 @@ Result<Scenario> resolve(std::span<const Setting> settings) {
   if (const Status model = choose_model(s); !model.ok())
     return error_at(model.error(), given_at[field_index("model")]);
   if (s.model != nullptr) {
-    KVPLAN_TRY_DO(choose_length(s, s.model->max_positions));
-    KVPLAN_TRY_DO(choose_states(s, *s.model));
+    if (const Status follows = follow_model(s, *s.model); !follows.ok())
+      return error_at(follows.error(), given_at[field_index("engine")]);
     parts = scenario_parts(s);
   }
   follow_limits(s);

@@ -19,7 +19,7 @@ constexpr Field known_bytes(std::string_view path, std::string_view help) {
           .high = std::int64_t{1} << 50};
 }
 
-constexpr std::array<Field, 44> kFields{{
+constexpr std::array<Field, 45> kFields{{
     {.path = "workload.trace", .help = "Trace file: a .kvt or any importable file"},
     {.path = "workload.format", .help = "Format of the trace file. Default: its content decides"},
     {.path = "workload.map",
@@ -126,6 +126,9 @@ constexpr std::array<Field, 44> kFields{{
         "Bytes in use before loading, by the device context and communication; default: 512 MiB (assumed)"),
     known_bytes("deployment.graph_bytes",
                 "Bytes of CUDA graphs, captured after the pool is allocated; default: 512 MiB (assumed)"),
+    {.path = "deployment.pp_layers",
+     .help = "Layers of each pipeline stage, such as 24,40 (VLLM_PP_LAYER_PARTITION, "
+             "SGLANG_PP_LAYER_PARTITION); default: as the engine divides them"},
     {.path = "memory.pool_bytes",
      .help = "Size of the KV-cache pool of one replica in bytes; the default is what an 80 GB device has "
              "free beside an 8 B model",

@@ -42,12 +42,22 @@ struct EngineLimit {
   std::string_view param;
 };
 
+/// What a server does if it is asked for longer requests than the model was made for.
+struct BeyondModel {
+  std::int64_t length{0};       ///< of the longest request, as the server is told
+  std::string_view variable{};  ///< of its environment, without which it does not start; empty: it starts
+  std::string_view param{};     ///< of the engine, which stands for the variable
+  bool allowed{false};          ///< the parameter is true
+  bool counts_scaling{false};   ///< the model's length is its scaled_positions
+};
+
 /// What the rest of the program may ask about an engine with given parameters.
 struct EngineTraits {
   EngineLimit request_tokens;  ///< prompt plus output of a request; longer requests are rejected
   EngineLimit running;         ///< requests at once
   EngineLimit step_tokens;     ///< tokens computed in one step; may be so large that any prompt fits
   EngineLimit piece_tokens;    ///< tokens of one prompt computed in one step; 0: as many as step_tokens
+  BeyondModel beyond_model{};
   bool wants_prefixes{false};  ///< prefix caching is on
   /// The flag of prefix caching. A model with states in place of a KV cache has it off unless it is set; empty: runs
   /// with this engine do not model states.
@@ -92,6 +102,8 @@ struct Engine {
   std::string_view kernels{};                 ///< engine name under which kernel times are measured
   /// What its server sets by the device, where nothing is said. Null: its defaults are those of the parameters.
   std::vector<ServerDefault> (*defaults_on)(const model::DeviceShape& device){nullptr};
+  /// How many layers each pipeline stage has, of as many layers and stages; null: as in vLLM (model/ranks.h).
+  std::vector<std::int64_t> (*stage_layers)(std::int64_t layers, std::int64_t stages){nullptr};
   /// Flags of the command that starts its server (server_flags.h)
   std::span<const ServerFlag> (*server_flags)(){nullptr};
   std::span<const replays::EngineReplay* const>

@@ -29,6 +29,14 @@ struct ServerFlag {
   std::string_view large_fallback{};  ///< the default where ServerCommand::is_large holds, if it differs
 };
 
+/// A variable of the server's environment, and the scenario setting that means the same.
+struct ServerVariable {
+  std::string_view name;        ///< "VLLM_PP_LAYER_PARTITION"
+  std::string_view path;        ///< as ServerFlag::path
+  std::string_view sets{};      ///< for a variable with the value 1: the value that this sets at the path
+  std::string_view fallback{};  ///< the engine's default; empty: no value
+};
+
 /// The command that starts an engine's server: everything that its parser knows, whether kvplan models it or not.
 /// Lists are names separated by spaces, spellings of one flag by |.
 struct ServerCommand {
@@ -54,6 +62,10 @@ struct ServerCommand {
   std::string_view
       affects;  ///< flags that change memory, speed or results in a way that no setting describes
   std::span<const ServerFlag> (*flags)();
+  std::span<const ServerVariable> variables{};
+  std::string_view overrides{};  ///< flags that change the model's config, and with it the model's own length
+  std::string_view
+      any_length{};  ///< the setting with which that length does not limit requests: "engine...."
   /// Defaults of large devices hold; `device`: name, with its memory in bytes.
   bool (*is_large)(std::string_view device, std::int64_t bytes);
 };

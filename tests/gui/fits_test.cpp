@@ -121,6 +121,7 @@ TEST(GuiFits, CostAndObstaclesAreThoseOfTheReport) {
   const auto window = make_window();
   window->edit(QStringLiteral("model"), QStringLiteral("llama-3-8b"));
   window->edit(QStringLiteral("deployment.device"), QStringLiteral("l40s"));
+  window->edit(QStringLiteral("engine.allow_long_max_model_len"), QStringLiteral("true"));
   window->edit(QStringLiteral("engine.max_model_len"), QStringLiteral("262144"));
   window->edit(QStringLiteral("prices"), to_qstring(kPrices));
   ASSERT_TRUE(wait_settled(*window));
@@ -145,12 +146,13 @@ TEST(GuiFits, CostAndObstaclesAreThoseOfTheReport) {
   const QTemporaryDir folder;
   const QString path = folder.filePath(QStringLiteral("r.kvr"));
   QProcess program;
-  program.start(
-      QStringLiteral(KVPLAN_PROGRAM_DIR "/kvplan"),
-      {QStringLiteral("run"), to_qstring(kMicroTrace), QStringLiteral("--report"), path,
-       QStringLiteral("--set"), QStringLiteral("model=llama-3-8b"), QStringLiteral("--set"),
-       QStringLiteral("deployment.device=l40s"), QStringLiteral("--set"),
-       QStringLiteral("engine.max_model_len=262144"), QStringLiteral("--prices"), to_qstring(kPrices)});
+  program.start(QStringLiteral(KVPLAN_PROGRAM_DIR "/kvplan"),
+                {QStringLiteral("run"), to_qstring(kMicroTrace), QStringLiteral("--report"), path,
+                 QStringLiteral("--set"), QStringLiteral("model=llama-3-8b"), QStringLiteral("--set"),
+                 QStringLiteral("deployment.device=l40s"), QStringLiteral("--set"),
+                 QStringLiteral("engine.max_model_len=262144"), QStringLiteral("--set"),
+                 QStringLiteral("engine.allow_long_max_model_len=true"), QStringLiteral("--prices"),
+                 to_qstring(kPrices)});
   ASSERT_TRUE(program.waitForFinished(kPatient));
   ASSERT_EQ(program.exitCode(), 0) << program.readAllStandardError().constData();
   const QString shown = window->fits()->text();

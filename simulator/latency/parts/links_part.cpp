@@ -32,7 +32,7 @@ class Sums {
   std::int64_t slowest_ring{0}, slowest_stage{0};  ///< bytes/s
 
   void add_stages() {
-    const auto layers = model::layers_of_stages(shape_.model.layers, shape_.stages);
+    const auto layers = model::layers_of_stages(shape_.model.layers, shape_.stages, shape_.stage_layers);
     const double hidden_bytes = static_cast<double>(shape_.model.hidden * kActivationBytes);
     const double logit_bytes = static_cast<double>(shape_.model.weight_shape.vocabulary * kActivationBytes);
     for (std::int64_t stage = 0; stage < shape_.stages; ++stage) {

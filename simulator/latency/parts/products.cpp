@@ -67,7 +67,8 @@ Formats published_formats(const model::ModelShape& m, const model::DeviceShape& 
 }
 
 Formats formats_of(const StepShape& shape) {
-  const auto counted = model::stage_weights(shape.model, shape.tensor_ranks, shape.stages);
+  const auto counted =
+      model::stage_weights(shape.model, shape.tensor_ranks, shape.stages, std::nullopt, shape.stage_layers);
   KVPLAN_CHECK(counted.ok());
   const model::StageWeights& weights = counted.value().front();
   const Formats published = published_formats(shape.model, shape.device);

@@ -36,8 +36,9 @@ std::int64_t padded_tokens(std::int64_t tokens) {
 }
 
 Result<ProductsPart> ProductsPart::make(const StepShape& shape, const kernels::CurveWish& wish) {
-  KVPLAN_TRY([[maybe_unused]] const auto counted,
-             model::stage_weights(shape.model, shape.tensor_ranks, shape.stages));
+  KVPLAN_TRY(
+      [[maybe_unused]] const auto counted,
+      model::stage_weights(shape.model, shape.tensor_ranks, shape.stages, std::nullopt, shape.stage_layers));
   const StepProducts products = products_of(shape);
   ProductsPart part;
   auto each = std::make_shared<std::vector<Times>>();

@@ -17,6 +17,7 @@ struct StepShape {
   const model::ModelShape& model;
   const model::DeviceShape& device;
   std::int64_t tensor_ranks{1}, stages{1};
+  std::vector<std::int64_t> stage_layers{};  ///< of each stage; empty: as vLLM divides them
   std::int64_t token_bytes{0};  ///< keys and values of a token, on one rank of each stage together
   /// Of every weight, in 2^-16 bits, instead of those in which the checkpoint stores it
   std::optional<std::int64_t> fine_weight_bits{};

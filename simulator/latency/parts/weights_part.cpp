@@ -9,8 +9,8 @@
 namespace kvplan::latency {
 
 Result<WeightsPart> WeightsPart::make(const StepShape& shape, const ProductRates& rates) {
-  KVPLAN_TRY(const auto stages,
-             model::stage_weights(shape.model, shape.tensor_ranks, shape.stages, shape.fine_weight_bits));
+  KVPLAN_TRY(const auto stages, model::stage_weights(shape.model, shape.tensor_ranks, shape.stages,
+                                                     shape.fine_weight_bits, shape.stage_layers));
   const model::WeightShape& w = shape.model.weight_shape;
   const double flops = shape.figure(model::DeviceFigure::kBf16Flops) * rates.compute_efficiency;
   const double bandwidth = shape.figure(model::DeviceFigure::kBandwidth) * rates.memory_efficiency;

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "simulator/base/check.h"
+#include "simulator/model/ranks.h"
 #include "simulator/prefix/request_tokens.h"
 #include "simulator/scheduling/engine.h"
 #include "simulator/scheduling/sglang/naive_memory.h"
@@ -17,7 +18,7 @@ namespace {
 
 constexpr std::array<std::string_view, 2> kPolicies{"fcfs", "lpm"};
 
-constexpr std::array<Param, 10> kParams{{
+constexpr std::array<Param, 11> kParams{{
     {.name = "policy",
      .help = "Order of the waiting queue: fcfs serves by arrival, lpm serves the longest cached prefix first "
              "(schedule_policy)",
@@ -54,6 +55,13 @@ constexpr std::array<Param, 10> kParams{{
      .fallback = "262144",
      .low = 8,
      .high = 1 << 30},
+    {.name = "allow_longer_context_len",
+     .help =
+         "On a device, context_length may be longer than the model's own length, with which SGLang starts "
+         "only if SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1 is set",
+     .kind = ParamKind::kFlag,
+     .fallback = "false",
+     .default_unsaid = true},
     {.name = "schedule_conservativeness",
      .help = "The initial new-token ratio is this factor times 0.7: the share of the tokens that running "
              "requests may still generate for which memory is reserved",
@@ -101,6 +109,10 @@ EngineTraits traits(const Choice& engine) {
           .running = {engine.integer("max_running_requests"), "max_running_requests"},
           .step_tokens = {engine.integer("max_prefill_tokens"), "max_prefill_tokens"},
           .piece_tokens = {engine.integer("chunked_prefill_size"), "chunked_prefill_size"},
+          .beyond_model = {.length = engine.integer("context_length"),
+                           .variable = "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN",
+                           .param = "allow_longer_context_len",
+                           .allowed = engine.flag("allow_longer_context_len")},
           .wants_prefixes = engine.flag("prefix_cache"),
           .index_of_its_own = true,
           .follows_policies = false,
@@ -193,6 +205,7 @@ constinit const Engine kEngine{.scheduler = &kScheduler,
                                .pool_rule = &kPoolRule,
                                .kernels = "sglang",
                                .defaults_on = defaults_on,
+                               .stage_layers = model::last_stages_longer,
                                .server_flags = server_flags,
                                .replays = kReplays};
 

@@ -1,5 +1,7 @@
 // What the parser of `python -m sglang.launch_server` knows (sgl-project/sglang v0.5.5, the package of PyPI): read from
 // the parser itself, ServerArgs.add_cli_args in python/sglang/srt/server_args.py.
+#include <array>
+
 #include "simulator/scheduling/sglang/parts.h"
 
 namespace kvplan::scheduling::sglang {
@@ -104,6 +106,19 @@ constexpr std::string_view kAffects =
     "--swa-full-tokens-ratio --disable-hybrid-swa-memory --enable-priority-scheduling --nnodes "
     "--json-model-override-args --enable-double-sparsity --enable-eplb --max-queued-requests";
 
+constexpr std::array kVariables{
+    ServerVariable{.name = "SGLANG_PP_LAYER_PARTITION", .path = "deployment.pp_layers"},
+    ServerVariable{.name = "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN",
+                   .path = "engine.allow_longer_context_len",
+                   .sets = "true"},
+    ServerVariable{
+        .name = "SGLANG_NEW_TOKEN_RATIO_DECAY_STEPS", .path = "engine.decay_steps", .fallback = "600"},
+    ServerVariable{
+        .name = "SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION", .path = "engine.clip_tokens", .fallback = "4096"},
+    ServerVariable{
+        .name = "SGLANG_RETRACT_DECODE_STEPS", .path = "engine.retract_decode_steps", .fallback = "20"},
+};
+
 bool is_large(std::string_view /*device*/, std::int64_t /*bytes*/) {
   return false;  // its defaults follow from more than the device
 }
@@ -132,6 +147,9 @@ const ServerCommand kServerCommand{
     .lists = kLists,
     .affects = kAffects,
     .flags = server_flags,
+    .variables = kVariables,
+    .overrides = "--json-model-override-args",
+    .any_length = "engine.allow_longer_context_len",
     .is_large = is_large};
 
 }  // namespace kvplan::scheduling::sglang

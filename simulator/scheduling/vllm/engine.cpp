@@ -22,7 +22,7 @@ constexpr std::string_view kNoPriorities =
     "The trace has no priorities: all requests have the same priority, and the latest arrival is preempted "
     "first.";
 
-constexpr std::array<Param, 7> kParams{{
+constexpr std::array<Param, 8> kParams{{
     {.name = "policy",
      .help = "Queue order and preemption order: fcfs admits by arrival and preempts the latest; priority "
              "admits and preempts by the requests' priorities (scheduling_policy)",
@@ -59,6 +59,13 @@ constexpr std::array<Param, 7> kParams{{
      .fallback = "262144",
      .low = 1,
      .high = 1 << 30},
+    {.name = "allow_long_max_model_len",
+     .help =
+         "On a device, max_model_len may be longer than the model's own length, with which vLLM starts only "
+         "if VLLM_ALLOW_LONG_MAX_MODEL_LEN=1 is set",
+     .kind = ParamKind::kFlag,
+     .fallback = "false",
+     .default_unsaid = true},
     {.name = "reads",
      .help = "What attention reads after a token policy evicted tokens. kept: only the kept tokens, by a "
              "kernel with a list of them. all: every token of the held blocks, masked, as vLLM's own kernels "
@@ -83,6 +90,11 @@ EngineTraits traits(const Choice& engine) {
           .running = {params.max_seqs, "max_seqs"},
           .step_tokens = {params.token_budget, "token_budget"},
           .piece_tokens = {params.long_prefill_threshold, "long_prefill_threshold"},
+          .beyond_model = {.length = params.max_model_len,
+                           .variable = "VLLM_ALLOW_LONG_MAX_MODEL_LEN",
+                           .param = "allow_long_max_model_len",
+                           .allowed = engine.flag("allow_long_max_model_len"),
+                           .counts_scaling = true},
           .wants_prefixes = engine.flag("prefix_cache"),
           .prefixes_beside_states = "prefix_cache",
           .follows_policies = !params.by_priority,

@@ -1,6 +1,8 @@
 // What the parser of `vllm serve` knows (vllm-project/vllm v0.15.1, the package of PyPI): read from the parser itself,
 // vllm.engine.arg_utils.AsyncEngineArgs.add_cli_args, and from the fields of FrontendArgs in
 // vllm/entrypoints/openai/cli_args.py.
+#include <array>
+
 #include "simulator/scheduling/vllm/parts.h"
 
 namespace kvplan::scheduling::vllm {
@@ -76,6 +78,12 @@ constexpr std::string_view kAffects =
     "--kv-sharing-fast-prefill --cudagraph-capture-sizes --max-cudagraph-capture-size --scheduler-cls "
     "--enable-eplb --mamba-cache-dtype --additional-config";
 
+constexpr std::array kVariables{
+    ServerVariable{.name = "VLLM_PP_LAYER_PARTITION", .path = "deployment.pp_layers"},
+    ServerVariable{
+        .name = "VLLM_ALLOW_LONG_MAX_MODEL_LEN", .path = "engine.allow_long_max_model_len", .sets = "true"},
+};
+
 }  // namespace
 
 bool is_large(std::string_view device, std::int64_t bytes) {
@@ -106,6 +114,9 @@ const ServerCommand kServerCommand{.engine = "vllm-v1",
                                    .lists = kLists,
                                    .affects = kAffects,
                                    .flags = server_flags,
+                                   .variables = kVariables,
+                                   .overrides = "--hf-overrides",
+                                   .any_length = "engine.allow_long_max_model_len",
                                    .is_large = is_large};
 
 }  // namespace kvplan::scheduling::vllm

@@ -128,6 +128,50 @@ TEST(Commands, WhatIsNotModelledIsListed) {
   EXPECT_NE(distilled.missing[0].find("is not bundled"), std::string::npos);
 }
 
+TEST(Commands, VariablesOfTheEnvironmentAreSettings) {
+  const std::string long_one = "--max-model-len 100000 -pp 2";
+  EXPECT_NE(error_of("vllm serve Qwen/Qwen3-32B " + long_one).find("VLLM_ALLOW_LONG_MAX_MODEL_LEN=1"),
+            std::string::npos);
+  EXPECT_NE(error_of("VLLM_ALLOW_LONG_MAX_MODEL_LEN=0 vllm serve Qwen/Qwen3-32B " + long_one)
+                .find("engine.allow_long_max_model_len=true"),
+            std::string::npos);
+  // The model's own length is another one there.
+  EXPECT_EQ(error_of("vllm serve Qwen/Qwen3-32B --hf-overrides '{\"rope_parameters\": {}}' " + long_one),
+            "no error");
+  for (const std::string& before :
+       {std::string("VLLM_ALLOW_LONG_MAX_MODEL_LEN=1 VLLM_PP_LAYER_PARTITION=24,40 OTHER=x vllm serve"),
+        std::string("docker run -e VLLM_ALLOW_LONG_MAX_MODEL_LEN=1 --env=VLLM_PP_LAYER_PARTITION=24,40 "
+                    "--gpus all vllm/vllm-openai:v0.15.1 --model")}) {
+    const FromCommand command = read(before + " Qwen/Qwen3-32B " + long_one);
+    EXPECT_EQ(text_at(command, "deployment.pp_layers"), "24,40") << before;
+    EXPECT_NE(text_at(command, "engine").find("allow_long_max_model_len=true"), std::string::npos) << before;
+    const Servers servers = servers_of(scenario_of(command)).value();
+    const std::string text = command_text(servers);
+    EXPECT_EQ(text.find("VLLM_PP_LAYER_PARTITION=24,40 \\\nVLLM_ALLOW_LONG_MAX_MODEL_LEN=1 \\\nvllm serve"),
+              0U)
+        << text;
+    EXPECT_EQ(command_text(servers_of(scenario_of(read(text))).value()), text);
+    EXPECT_NE(
+        kubernetes_text(servers).find("        env:\n        - name: VLLM_PP_LAYER_PARTITION\n          "
+                                      "value: \"24,40\"\n"),
+        std::string::npos)
+        << kubernetes_text(servers);
+    EXPECT_NE(compose_text(servers).find("    environment:\n      VLLM_PP_LAYER_PARTITION: \"24,40\"\n"),
+              std::string::npos)
+        << compose_text(servers);
+  }
+  const FromCommand sglang = read(
+      "SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION=1024 SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=true python3 -m "
+      "sglang.launch_server --model-path Qwen/Qwen3-32B --context-length 50000");
+  EXPECT_NE(text_at(sglang, "engine").find("clip_tokens=1024"), std::string::npos);
+  EXPECT_NE(text_at(sglang, "engine").find("allow_longer_context_len=true"), std::string::npos);
+  EXPECT_EQ(
+      command_text(servers_of(scenario_of(sglang)).value())
+          .find("SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1 \\\nSGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION=1024 "
+                "\\\npython"),
+      0U);
+}
+
 TEST(Commands, MistakesAreNamed) {
   EXPECT_NE(error_of("python x.py").find("expected a command with vllm serve"), std::string::npos);
   EXPECT_NE(error_of("").find("expected a command"), std::string::npos);

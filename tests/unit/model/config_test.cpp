@@ -130,6 +130,11 @@ TEST(ModelConfig, WhatIsMissingOrAbsurd) {
   EXPECT_EQ(error("{" + kDims + R"(,"use_sliding_window":1})"),
             "c.json: use_sliding_window: expected true or false, found \"1\"");
   EXPECT_EQ(error(std::string(kMostConfigBytes + 1, ' ')), "c.json: expected a config of at most 16 MiB");
+  // Repositories with lists of modules have configs above 1 MiB.
+  std::string large = "{" + kDims + R"(,"quantization_config":{"ignore":["a")";
+  for (int i = 0; large.size() < std::size_t{3} << 20; ++i)
+    large += ",\"model.layers." + std::to_string(i) + ".mlp\"";
+  EXPECT_EQ(error(large + R"(],"quant_method":"fp8"}})"), "no error");
 }
 
 TEST(ModelConfig, CachesOfAnotherKindAreRefused) {

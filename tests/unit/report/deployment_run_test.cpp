@@ -112,7 +112,7 @@ TEST(DeploymentRun, ThePoolFollowsTheAllocator) {
 TEST(DeploymentRun, GroupedPoolsAreCountedInBlocksOfAGroup) {
   const std::string gemma =
       " --set deployment.device=h100-sxm --set memory.allocator=grouped --set model=gemma-3-27b"
-      " --set engine.max_model_len=262144";
+      " --set engine.allow_long_max_model_len=true --set engine.max_model_len=262144";
   const Answer pool("pool --device h100-sxm" + gemma);
   const Answer run(run_of(gemma + " --set workload.limit=10"));
   // 10 full layers and 52 with a window of 1,024: six groups of windows and one of full layers, room for 10 layers
@@ -155,7 +155,16 @@ TEST(DeploymentRun, TheLongestRequestIsTheModels) {
   const Answer run(run_of(file));
   EXPECT_EQ(run.whole("/scenario/engine/max_model_len"), 2048);
   EXPECT_GT(run.whole("/requests/rejected"), 0) << "some are longer";
-  EXPECT_EQ(Answer(run_of(file + " --set engine.max_model_len=262144")).whole("/requests/rejected"), 0);
+  EXPECT_EQ(Answer(run_of(file + " --set engine.max_model_len=262144 --set "
+                                 "engine.allow_long_max_model_len=true"))
+                .whole("/requests/rejected"),
+            0);
+  const Outcome refused = run_kvplan(run_of(file + " --set engine.max_model_len=4096"));
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.err.find("engine.max_model_len: expected at most 2048, the longest request that "),
+            std::string::npos)
+      << refused.err;
+  EXPECT_NE(refused.err.find("VLLM_ALLOW_LONG_MAX_MODEL_LEN=1"), std::string::npos) << refused.err;
 }
 
 TEST(DeploymentRun, DevicesAreSaidInPlaceOrInFiles) {
@@ -223,9 +232,10 @@ TEST(DeploymentRun, GivenPoolsAndNoDeviceAreAsEver) {
   for (const char* part : {"/memory", "/latency_s", "/tokens", "/throughput", "/deployment", "/replicas"})
     EXPECT_EQ(plain.json(part), same.json(part)) << part;
   // The default roofline is an H100's, so a device only changes the pool.
-  const Answer device(
-      run_of(" --set deployment.device=h100-sxm --set memory.pool_bytes=51539607552 --set latency=roofline"
-             " --set engine=vllm-v1:token_budget=8192,max_seqs=256,max_model_len=262144"));
+  const Answer device(run_of(
+      " --set deployment.device=h100-sxm --set memory.pool_bytes=51539607552 --set latency=roofline"
+      " --set "
+      "engine=vllm-v1:token_budget=8192,max_seqs=256,max_model_len=262144,allow_long_max_model_len=true"));
   for (const char* part : {"/memory", "/latency_s", "/tokens", "/throughput", "/deployment", "/replicas"})
     EXPECT_EQ(plain.json(part), device.json(part)) << part;
   EXPECT_EQ(device.json("/scenario/latency/bandwidth"), "3350000000000");

@@ -60,6 +60,47 @@ TEST(FromLog, ControlCharactersOfALogAreNotPrinted) {
   EXPECT_EQ(outcome.out.find('\x1b'), std::string::npos) << outcome.out;
 }
 
+/// A server started with --dtype float32 has elements of four bytes in its cache and its weights.
+TEST(FromLog, TheCacheHasTheServersElements) {
+  const TemporaryFolder folder;
+  std::string text = read_file(kGolden + "llama-3.1-8b-tp2.log");
+  for (std::size_t at = 0; (at = text.find("dtype=torch.bfloat16", at)) != std::string::npos; ++at)
+    text.replace(at, 20, "dtype=torch.float32");
+  write_file(folder.file("server.log"), text);
+  const std::string scenario = folder.file("scenario.json");
+  const Outcome made = run_kvplan("scenario from-log " + folder.file("server.log") +
+                                  " --model llama-3-8b --device h100-sxm -o " + scenario);
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  const std::string written = read_file(scenario);
+  EXPECT_NE(written.find("\"format\": \"fp32\""), std::string::npos) << written;
+  EXPECT_NE(written.find("\"weight_bits\": 32"), std::string::npos) << written;
+  const Outcome run =
+      run_kvplan("run " + scenario + " --set workload.trace=" + kTrace + " --set workload.limit=20 --json -");
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  dom::parser parser;
+  dom::element root;
+  ASSERT_EQ(parser.parse(run.out).get(root), simdjson::SUCCESS);
+  EXPECT_EQ(number(root, "/memory/capacity_bytes"), std::int64_t{65'293} * 16 * 2 * 4 * 128 * 32 * 4);
+}
+
+/// A server that started with a longer request than its model's was told that it may.
+TEST(FromLog, AServerThatStartedMayHaveAnyLength) {
+  const TemporaryFolder folder;
+  std::string text = read_file(kGolden + "llama-3.1-8b-tp2.log");
+  for (const auto& [key, longer] : {std::pair{"max_seq_len=8192", "max_seq_len=819200"},
+                                    std::pair{"'max_model_len': 8192", "'max_model_len': 819200"},
+                                    std::pair{"for 8,192 tokens", "for 819,200 tokens"}})
+    for (std::size_t at = 0; (at = text.find(key, at)) != std::string::npos; ++at)
+      text.replace(at, std::string_view(key).size(), longer);
+  write_file(folder.file("server.log"), text);
+  const std::string scenario = folder.file("scenario.json");
+  const Outcome made = run_kvplan("scenario from-log " + folder.file("server.log") +
+                                  " --model llama-3-8b --device h100-sxm -o " + scenario);
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_NE(read_file(scenario).find("max_model_len=819200,allow_long_max_model_len=true"), std::string::npos)
+      << read_file(scenario);
+}
+
 TEST(FromLog, LoggedBesidePredicted) {
   const Outcome outcome = run_kvplan("scenario from-log " + kGolden +
                                      "llama-3.1-8b-tp2.log --model llama-3-8b --device h100-sxm --json -");

@@ -85,8 +85,10 @@ TEST(Fits, WhatHasToFitBesideTheShare) {
 }
 
 TEST(Fits, ALongestRequestThatThePoolDoesNotHold) {
-  const Texts small{
-      {"model", "llama-3-8b"}, {"deployment.device", "l40s"}, {"engine.max_model_len", "262144"}};
+  const Texts small{{"model", "llama-3-8b"},
+                    {"deployment.device", "l40s"},
+                    {"engine.allow_long_max_model_len", "true"},
+                    {"engine.max_model_len", "262144"}};
   const Obstacle tokens = expect_remedied(small, model::kLongestRequest, 2);
   EXPECT_EQ(tokens.need, 262'144);
   EXPECT_EQ(tokens.unit, Unit::kTokens);
@@ -102,6 +104,7 @@ TEST(Fits, ALongestRequestThatThePoolDoesNotHold) {
   const Texts groups{{"model", "gemma-3-27b"},
                      {"deployment.device", "h100-sxm"},
                      {"memory.allocator", "grouped"},
+                     {"engine.allow_long_max_model_len", "true"},
                      {"engine.max_model_len", "262144"}};
   const Obstacle blocks = expect_remedied(groups, model::kLongestRequest, 1);
   EXPECT_EQ(blocks.unit, Unit::kBlocks);
@@ -145,8 +148,9 @@ TEST(Fits, ARunSaysObstacleNeedHaveAndRemedyInOneLine) {
                            "; deployment.tp=2 would "
                            "fit, and so would deployment.weight_bits=8"})
     EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err;
-  const Outcome pool =
-      run_kvplan("pool --model llama-3-8b --device l40s --set engine.max_model_len=262144 --json -");
+  const Outcome pool = run_kvplan(
+      "pool --model llama-3-8b --device l40s --set engine.max_model_len=262144 --set "
+      "engine.allow_long_max_model_len=true --json -");
   EXPECT_EQ(pool.exit_code, 0);
   EXPECT_NE(pool.out.find(
                 "\"obstacles\": [\n    {\n      \"obstacle\": \"longest-request\",\n      \"need\": 262144,"),
