@@ -91,7 +91,6 @@ void write_memory(JsonWriter& json, std::int64_t capacity_bytes, const std::opti
     const KindMemory& kind = memory->kinds[k];
     json.begin_object().member("window_tokens", kind.kind.window);
     json.member("groups", kind.kind.groups).member("layers", kind.kind.layers);
-    if (kind.kind.states) json.member("states", true);
     const auto held = [&](const char* name, auto value) {
       json.key(name).begin_object();
       for (const std::size_t s : observe::kHeldStates) json.key(kStateNames[s]).value(value(s));
@@ -100,6 +99,7 @@ void write_memory(JsonWriter& json, std::int64_t capacity_bytes, const std::opti
     held("mean_bytes",
          [&](std::size_t s) { return timed ? std::optional<double>(kind.mean_bytes[s]) : std::nullopt; });
     held("peak_bytes", [&](std::size_t s) { return kind.peak_bytes[s]; });
+    json.member("states", kind.kind.states);
     json.end_object();
   }
   json.end_array().end_object();
