@@ -28,9 +28,9 @@ struct Workload {
   /// on arrival) and `think` has passed since, and not before its own `arrival`.
   traces::Turns turns;
   std::vector<Ticks> think;  ///< by request, >= 0; empty where no request waits for others
-  /// Closed loops of clients that share one list of requests, in the order of `order`: each client sends the next request
-  /// of the list `client_think` after its last one has ended. 0: requests arrive at their own times, or as `turns` say.
-  /// REQUIRES: 0 where `turns` are present; else every `arrival` is 0.
+  /// Closed loops of clients that share one list of requests, in the order of `order`: each client sends the next
+  /// request of the list `client_think` after its last one has ended. 0: requests arrive at their own times, or as
+  /// `turns` say. REQUIRES: 0 where `turns` are present; else every `arrival` is 0.
   std::int64_t clients{0};
   Ticks client_think{0};
   // Columns of the trace, by request; empty where the trace has none, -1 where a request has no entry.

@@ -38,7 +38,8 @@ constexpr std::array<Field, 45> kFields{{
      .unit = Unit::kRatio,
      .fallback = "1"},
     {.path = "workload.sessions",
-     .help = "When later turns of sessions arrive, or how many clients share the list of requests",
+     .help =
+         "When later turns of sessions arrive; or load-test: clients send the requests, each when it is free",
      .kind = FieldKind::kComponent,
      .fallback = "stated",
      .family = "sessions"},

@@ -43,7 +43,7 @@ constexpr std::array<Param, 2> kOfClients{{
 
 constexpr Descriptor kClients{
     .family = "sessions",
-    .name = "clients",
+    .name = "load-test",
     .summary =
         "The clients of a load generator share the trace's list of requests. The client that is free sends "
         "the next request of the list; recorded times only order the list.",

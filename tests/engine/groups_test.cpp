@@ -231,7 +231,8 @@ TEST(Groups, APoolIsNotMeasuredAsIfWindowsWereWhole) {
   const auto warnings = [](const std::string& allocator, const std::string& longest) {
     const auto r = try_run(
         one(100, 10), {"model=gemma-3-27b", "deployment.device=h100-sxm", "engine=vllm-v1:prefix_cache=false",
-                       "engine.max_model_len=" + longest, "memory.allocator=" + allocator, kSteps});
+                       "engine.max_model_len=" + longest, "engine.allow_long_max_model_len=true",
+                       "memory.allocator=" + allocator, kSteps});
     EXPECT_TRUE(r.ok()) << r.error().to_string();
     return r.value().warnings;
   };

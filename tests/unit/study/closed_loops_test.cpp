@@ -83,15 +83,15 @@ TEST(ClosedLoops, ClientsShareTheList) {
     EXPECT_EQ(fast, arrivals(run(trace, more, true))) << sessions;
     return fast;
   };
-  EXPECT_EQ(with("clients:clients=1"), (std::vector<double>{0, 20, 60, 40, 80}));
-  EXPECT_EQ(with("clients:clients=2"), (std::vector<double>{0, 0, 20, 20, 40}));
-  EXPECT_EQ(with("clients:clients=2,think_s=2.5"), (std::vector<double>{0, 0, 22.5, 22.5, 45}));
-  EXPECT_EQ(with("clients:clients=9"), (std::vector<double>{0, 0, 0, 0, 0}));
+  EXPECT_EQ(with("load-test:clients=1"), (std::vector<double>{0, 20, 60, 40, 80}));
+  EXPECT_EQ(with("load-test:clients=2"), (std::vector<double>{0, 0, 20, 20, 40}));
+  EXPECT_EQ(with("load-test:clients=2,think_s=2.5"), (std::vector<double>{0, 0, 22.5, 22.5, 45}));
+  EXPECT_EQ(with("load-test:clients=9"), (std::vector<double>{0, 0, 0, 0, 0}));
   // One at a time with four clients: each end makes room for the next of the queue, and brings another into it.
-  EXPECT_EQ(with("clients:clients=4", {{"engine.max_seqs", "1", "", 0}}),
+  EXPECT_EQ(with("load-test:clients=4", {{"engine.max_seqs", "1", "", 0}}),
             (std::vector<double>{0, 0, 0, 0, 20}));
   // The list is one for all replicas.
-  EXPECT_EQ(with("clients:clients=2", {{"fleet.replicas", "2", "", 0}}),
+  EXPECT_EQ(with("load-test:clients=2", {{"fleet.replicas", "2", "", 0}}),
             (std::vector<double>{0, 0, 20, 20, 40}));
 }
 
@@ -99,12 +99,12 @@ TEST(ClosedLoops, AClientWhoseRequestIsRejectedSendsTheNext) {
   traces::Trace trace = trace_of({{0, -1, -1}, {1, -1, -1}, {2, -1, -1}}, {});
   trace.input_tokens[0] = 0;
   trace.input_tokens[1] = 0;
-  EXPECT_EQ(arrivals(run(trace, {{"workload.sessions", "clients:clients=1", "", 0}})),
+  EXPECT_EQ(arrivals(run(trace, {{"workload.sessions", "load-test:clients=1", "", 0}})),
             (std::vector<double>{0, 0, 0}));
 }
 
 TEST(ClosedLoops, ClientsHaveNoRate) {
-  const std::vector<Setting> settings{{"workload.sessions", "clients:clients=2", "", 0},
+  const std::vector<Setting> settings{{"workload.sessions", "load-test:clients=2", "", 0},
                                       {"workload.rate_scale", "2", "", 0}};
   const Result<Scenario> scenario = resolve(settings);
   ASSERT_FALSE(scenario.ok());
