@@ -27,11 +27,13 @@ struct CompareFlags {
   std::string json, html;
   int threads{1};
   bool verbose{false};
+  bool parting{false};
 };
 
 std::string command_line(const CompareFlags& flags) {
   std::string out = "kvplan compare " + report::shell_quoted(flags.input.path) + scenario_flags(flags.input);
   for (const std::string& vary : flags.varies) out += " --vary " + report::shell_quoted(vary);
+  if (flags.parting) out += " --parting";
   return out + " --html " + report::shell_quoted(flags.html);
 }
 
@@ -63,6 +65,7 @@ Status run(const CompareFlags& flags) {
   options.threads = flags.threads;
   options.control = &control;
   if (!flags.html.empty()) options.timeline_bins = kTimelineBins;
+  options.partings = flags.parting;
   options.on_begin = [&](std::int64_t requests) { progress.emplace(control, requests); };
   options.check = [&](const runs::Scenario& scenario) {
     return check_apart(runs::files_of(scenario), output_paths);
@@ -97,6 +100,9 @@ void add_compare(Command& app, Outcome& outcome) {
   add_json_option(*command, flags->json, "the reports of all variants");
   command->add_flag("--verbose", flags->verbose,
                     "Print every setting, and all variants and assumptions however many they are");
+  command->add_flag("--parting", flags->parting,
+                    "Also say when each variant parts from the first: the first step in which the scheduler "
+                    "decides otherwise");
   command->add_option("--html", flags->html, "Write one HTML page: the answer, charts and tables");
   run_as(*command, outcome, [flags] { return run(*flags); });
 }

@@ -11,6 +11,7 @@
 #include "simulator/report/number_text.h"
 #include "simulator/report/overview.h"
 #include "simulator/report/palette.h"
+#include "simulator/report/partings.h"
 #include "simulator/report/text.h"
 #include "simulator/report/variant_names.h"
 #include "simulator/results/report.h"
@@ -263,12 +264,14 @@ std::string comparison_json(const Comparison& comparison) {
   }
   json.end_array();
   write_answer(json, comparison);
+  write_first_parting(json, comparison);
   json.key("variants").begin_array();
   for (const Variant& variant : comparison.variants) {
     json.begin_object().member("name", variant.name()).key("varied").begin_object();
     for (const auto& [path, value] : variant.varied) json.member(path, value);
     json.end_object().key("error");
     variant.error ? json.value(variant.error->to_string()) : json.null();
+    write_parting(json, comparison, variant);
     if (variant.result) {
       runs::write_report(json, *variant.result);
     } else {
@@ -286,6 +289,7 @@ std::string comparison_text(const Comparison& comparison, std::size_t width, boo
   const auto sentences = verbose ? answer_sentences(comparison) : short_answer_sentences(comparison);
   part(list_text("Answer", sentences, width));
   for (const Table& table : comparison_tables(comparison)) part(table_text(table, width));
+  part(list_text("Where decisions part", parting_sentences(comparison), width));
   part(list_text("Could not run", failures(comparison), width));
   part(table_text(common_scenario(comparison, verbose), width));
   part(list_text("Warnings", notes(comparison, &RunResult::warnings), width));
@@ -339,6 +343,7 @@ std::string comparison_html(const Comparison& comparison, const std::string& com
   begin_page(html, title_of(comparison),
              "Trace " + first.trace_digest + ", " + grouped(first.trace_requests) + " requests.");
   write_list(html, "Answer", answer_sentences(comparison));
+  write_list(html, "Where decisions part", parting_sentences(comparison));
   write_list(html, "Could not run", failures(comparison));
   write_list(html, "Warnings", notes(comparison, &RunResult::warnings));
   write_charts(html, comparison, names);

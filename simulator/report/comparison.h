@@ -14,7 +14,8 @@ std::vector<Table> comparison_tables(const runs::Comparison& comparison);
 /// repetition.
 std::vector<std::string> comparison_warnings(const runs::Comparison& comparison);
 
-/// {"varied": [...], "answer": {...}, "variants": [{"name", "varied", "error", and the keys of a report}]}.
+/// {"varied": [...], "answer": {...}, "variants": [{"name", "varied", "error", and the keys of a report}]}; "parting"
+/// as in partings.h.
 std::string comparison_json(const runs::Comparison& comparison);
 /// The answer, a row for each variant, and the settings that were given. `verbose`: also a sentence about each
 /// variant, every setting and every assumption.

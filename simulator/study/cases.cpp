@@ -11,6 +11,7 @@ RunOptions run_options(const Wanted& wanted, const Openers& openers, core::RunCo
   options.timeline_bins = wanted.timeline_bins;
   options.timeline_joined = true;
   options.control = control;
+  if (wanted.decided) options.extra_observers.push_back(wanted.decided->observer());
   return options;
 }
 

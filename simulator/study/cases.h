@@ -4,6 +4,7 @@
 
 #include "simulator/study/batch.h"
 #include "simulator/study/inputs.h"
+#include "simulator/study/parting.h"
 
 namespace kvplan::runs {
 
@@ -14,6 +15,8 @@ struct Wanted {
   std::int64_t timeline_bins{0};
   /// Results by request; without them memory does not grow with requests x cases.
   bool requests{false};
+  /// Where the decisions of the schedulers go; null: they are not recorded.
+  std::shared_ptr<Decided> decided{};
 };
 
 struct Case {

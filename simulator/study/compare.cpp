@@ -34,6 +34,18 @@ Status run_all(std::vector<Job>& jobs, Inputs& inputs, const CompareOptions& opt
   return run_cases(cases);
 }
 
+/// Compares the decisions of each variant with those of the first that ran.
+void find_partings(const std::vector<std::shared_ptr<Decided>>& decided, Comparison& comparison) {
+  auto& variants = comparison.variants;
+  const auto first = std::find_if(variants.begin(), variants.end(),
+                                  [](const Variant& variant) { return variant.result.has_value(); });
+  const auto from = static_cast<std::size_t>(first - variants.begin());
+  comparison.parted_from = from;
+  for (std::size_t i = from + 1; i < variants.size(); ++i)
+    if (variants[i].result)
+      variants[i].parting = parting_of(decided[from]->replicas(), decided[i]->replicas());
+}
+
 }  // namespace
 
 std::string Variant::name() const {
@@ -50,6 +62,11 @@ Result<Comparison> compare(const std::vector<Setting>& settings, const std::vect
                            Inputs& inputs, const CompareOptions& options) {
   Comparison comparison{varies, {}};
   KVPLAN_TRY(const Combinations combinations, Combinations::of(varies, kMostVariants));
+  if (options.partings && combinations.count() > kMostParted)
+    return bad_input("expected at most " + std::to_string(kMostParted) + " variants, found " +
+                     std::to_string(combinations.count()))
+        .at_field("--parting");
+  std::vector<std::shared_ptr<Decided>> decided(static_cast<std::size_t>(combinations.count()));
   comparison.variants.resize(static_cast<std::size_t>(combinations.count()));
   std::vector<Job> jobs(comparison.variants.size());
   ValueCheck values(combinations);
@@ -60,8 +77,11 @@ Result<Comparison> compare(const std::vector<Setting>& settings, const std::vect
     Result<Scenario> scenario = resolve(combinations.settings(settings, number));
     values.told(number, scenario ? nullptr : &scenario.error());
     if (scenario) {
-      jobs[i] =
-          Case{std::move(scenario).value(), {}, {i < options.most_timelines ? options.timeline_bins : 0}};
+      if (options.partings) decided[i] = std::make_shared<Decided>();
+      jobs[i] = Case{
+          std::move(scenario).value(),
+          {},
+          {.timeline_bins = i < options.most_timelines ? options.timeline_bins : 0, .decided = decided[i]}};
     } else {
       comparison.variants[i].error = scenario.error();
     }
@@ -84,6 +104,7 @@ Result<Comparison> compare(const std::vector<Setting>& settings, const std::vect
   const auto ran = [](const Variant& variant) { return variant.result.has_value(); };
   if (std::none_of(comparison.variants.begin(), comparison.variants.end(), ran))
     return *comparison.variants.front().error;
+  if (options.partings) find_partings(decided, comparison);
   return comparison;
 }
 

@@ -22,6 +22,8 @@ struct Variant {
   Varied varied;
   std::optional<RunResult> result;
   std::optional<Error> error;
+  /// With CompareOptions::partings: where it parts from the first variant that ran; absent where it never does.
+  std::optional<Parting> parting{};
 
   /// "block_tokens=16, max_seqs=64": the varied values, each with the last part of its path.
   [[nodiscard]] std::string name() const;
@@ -30,6 +32,8 @@ struct Variant {
 struct Comparison {
   std::vector<Vary> varies;
   std::vector<Variant> variants;  ///< all combinations of the varied values, the last path changing fastest
+  /// The variant from which the others part; absent if partings were not asked for.
+  std::optional<std::size_t> parted_from{};
 };
 
 struct CompareOptions {
@@ -40,6 +44,9 @@ struct CompareOptions {
   /// variants, so that memory does not grow with bins x variants.
   std::int64_t timeline_bins{0};
   std::size_t most_timelines{24};
+  /// Also find the first step in which each variant decides otherwise than the first one. The decisions of all variants
+  /// are in memory together, so there are at most kMostParted of them.
+  bool partings{false};
   core::RunControl* control{nullptr};
   /// Called with the scenario of each variant before anything is read; an error ends the comparison. May be empty.
   std::function<Status(const Scenario&)> check;
@@ -49,6 +56,8 @@ struct CompareOptions {
 
 /// Most variants of one comparison.
 inline constexpr std::int64_t kMostVariants = 10'000;
+/// Most variants of one comparison with partings.
+inline constexpr std::int64_t kMostParted = 24;
 
 /// `settings` as for `resolve`; the varied values are added after them. Traces are read in the calling thread, before
 /// anything runs; no results by request are kept. Errors: a value that is valid in no variant, two equal varies, too

@@ -69,6 +69,17 @@ std::optional<Parting> parting_of_replica(std::int64_t replica, const Decisions&
 
 }  // namespace
 
+ObserverMaker Decided::observer() {
+  return [this](const Watched& watched) -> Result<core::Observer*> {
+    const auto replica = static_cast<std::size_t>(watched.replica);
+    if (replicas_.size() <= replica) replicas_.resize(replica + 1);
+    auto decisions = std::make_unique<Decisions>();  // a replica that runs again is watched anew
+    core::Observer* const observer = decisions.get();
+    replicas_[replica] = std::move(decisions);
+    return observer;
+  };
+}
+
 SimTime Parting::time() const {
   if (!a_begin) return b_begin.value_or(SimTime{});
   return b_begin ? std::min(*a_begin, *b_begin) : *a_begin;

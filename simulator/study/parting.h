@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "simulator/observe/decisions.h"
+#include "simulator/run/run.h"
 
 namespace kvplan::runs {
 
@@ -23,6 +24,17 @@ struct Parting {
   std::vector<observe::Decision> only_a, only_b;  ///< decisions of the step that the other run lacks
   /// The earlier of the times at which the step began.
   [[nodiscard]] SimTime time() const;
+};
+
+/// The decisions of a run, by replica, as the run is observed.
+class Decided {
+ public:
+  /// An observer for RunOptions::extra_observers. This object outlives the run.
+  [[nodiscard]] ObserverMaker observer();
+  [[nodiscard]] std::span<const DecidedPtr> replicas() const { return replicas_; }
+
+ private:
+  std::vector<DecidedPtr> replicas_;
 };
 
 /// By replica; replicas that only one run has are ignored. Absent: the runs never differ.

@@ -2,6 +2,8 @@
 // that cannot run.
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "simulator/report/answer.h"
 #include "simulator/report/comparison.h"
 #include "simulator/results/report.h"
@@ -53,6 +55,61 @@ TEST(Compare, EachVariantIsTheRunItSays) {
                 report_json(report::testing::result_of(settings, small_trace(), 0)));
     }
   }
+}
+
+std::vector<observe::RequestRecord> records_of(const char* seats) {
+  auto settings = small_settings();
+  settings.push_back({"engine.max_seqs", seats, {}, 0});
+  return report::testing::result_of(settings, small_trace(), 0).records;
+}
+
+/// Until two runs part, every request is scheduled first at the same time in both.
+TEST(Compare, PartingsAreWhereRecordsBeginToDiffer) {
+  std::vector<Vary> varies{parse_vary("engine.max_seqs=6;2;3;9").value()};
+  CompareOptions options;
+  options.threads = 2;
+  options.partings = true;
+  Inputs inputs(small_inputs());
+  const Result<Comparison> compared = compare(small_settings(), varies, inputs, options);
+  ASSERT_TRUE(compared.ok()) << compared.error().to_string();
+  const Comparison& comparison = compared.value();
+  ASSERT_EQ(comparison.parted_from, 0U);
+  const auto base = records_of("6");
+  for (std::size_t v = 1; v < 4; ++v) {
+    const Variant& variant = comparison.variants[v];
+    SCOPED_TRACE(variant.name());
+    const auto other = records_of(std::array{"6", "2", "3", "9"}[v]);
+    std::optional<SimTime> differs;
+    for (std::size_t r = 0; r < base.size(); ++r) {
+      const SimTime a = base[r].first_scheduled, b = other[r].first_scheduled;
+      if (a != b && (!differs || std::min(a, b) < *differs)) differs = std::min(a, b);
+    }
+    ASSERT_EQ(variant.parting.has_value(), differs.has_value());
+    if (differs) {
+      EXPECT_EQ(variant.parting->time(), *differs);
+    }
+  }
+  const std::string json = report::comparison_json(comparison);
+  EXPECT_NE(json.find("\"parting\": {\n    \"variant\": \"max_seqs=2\",\n    \"from\": \"max_seqs=6\",\n    "
+                      "\"replica\": 0,\n    \"step\": "),
+            std::string::npos);
+  EXPECT_NE(report::comparison_text(comparison, 100, false).find("max_seqs=2 parts from max_seqs=6 at "),
+            std::string::npos);
+}
+
+TEST(Compare, PartingsOfEqualVariantsAndOfTooMany) {
+  CompareOptions options;
+  options.partings = true;
+  Inputs inputs(small_inputs());
+  const auto equal = compare(small_settings(), {parse_vary("seed=1;2").value()}, inputs, options);
+  ASSERT_TRUE(equal.ok());
+  EXPECT_FALSE(equal.value().variants[1].parting);
+  EXPECT_NE(report::comparison_json(equal.value()).find("\"parting\": null"), std::string::npos);
+  EXPECT_NE(report::comparison_text(equal.value(), 100, false).find("seed=2 decides the same as seed=1"),
+            std::string::npos);
+  const auto many = compare(small_settings(), {parse_vary("seed=1..25:1").value()}, inputs, options);
+  ASSERT_FALSE(many.ok());
+  EXPECT_EQ(many.error().to_string(), "--parting: expected at most 24 variants, found 25");
 }
 
 TEST(Compare, SameBytesForAnyNumberOfThreads) {
