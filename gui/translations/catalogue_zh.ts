@@ -524,6 +524,10 @@
         <translation>流水线并行</translation>
     </message>
     <message>
+        <source>pp layers</source>
+        <translation>各流水线阶段的层数</translation>
+    </message>
+    <message>
         <source>prefix cache</source>
         <translation>前缀缓存</translation>
     </message>
