@@ -71,7 +71,7 @@ class RefillSource {
  public:
   RefillSource(std::unique_ptr<ByteSource> source, std::vector<char> head)
       : source_(std::move(source)), buffer_(std::move(head)), end_(buffer_.size()) {
-    buffer_.resize(std::max(buffer_.size(), kCompressedBuffer));
+    if (source_ != nullptr) buffer_.resize(std::max(buffer_.size(), kCompressedBuffer));
   }
   [[nodiscard]] std::string_view left() const { return {buffer_.data() + begin_, end_ - begin_}; }
   void consume(std::size_t count) {

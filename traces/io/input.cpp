@@ -18,7 +18,7 @@ Result<std::unique_ptr<Input>> Input::open(const std::string& path, ReadHook on_
 Input::Input(std::unique_ptr<ByteSource> source, std::string path)
     : source_(std::move(source)),
       path_(std::move(path)),
-      buffer_(new char[kFirstBuffer + kPadding]{}),
+      buffer_(new char[kFirstBuffer + kPadding]),
       capacity_(kFirstBuffer) {}
 
 double Input::share_consumed() const {
