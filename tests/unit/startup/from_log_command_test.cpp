@@ -3,6 +3,8 @@
 
 #include <simdjson.h>
 
+#include <filesystem>
+
 #include "tests/unit/traces/support.h"
 
 namespace kvplan {
@@ -43,6 +45,53 @@ TEST(FromLog, TheScenarioRunsWithThePoolOfTheLog) {
   EXPECT_EQ(number(root, "/memory/capacity_bytes"), 65'293 * 16 * kTokenBytes);
   EXPECT_EQ(number(root, "/scenario/engine/max_seqs"), 1024);
   EXPECT_EQ(number(root, "/scenario/engine/max_model_len"), 8192);
+}
+
+/// Of every recorded start, where kvplan knows the model by its name: the scenario runs, with the blocks of the log.
+TEST(FromLog, EveryRecordedStartRunsWithItsBlocks) {
+  if (traces::testing::shared_traces().empty())
+    GTEST_SKIP() << "needs the recorded start-ups beside the source tree";
+  const auto logs =
+      std::filesystem::path(traces::testing::shared_traces()).parent_path() / "golden/pool/logs";
+  const TemporaryFolder folder;
+  const std::string scenario = folder.file("scenario.json");
+  int ran = 0, unknown = 0, failed = 0;
+  for (const auto& file : std::filesystem::directory_iterator(logs)) {
+    SCOPED_TRACE(file.path().filename().string());
+    const Outcome made =
+        run_kvplan("scenario from-log " + file.path().string() + " --device h100-sxm --json -");
+    ASSERT_EQ(made.exit_code, 0) << made.err;
+    dom::parser parser;
+    dom::element root;
+    ASSERT_EQ(parser.parse(made.out).get(root), simdjson::SUCCESS);
+    if (root["pool_blocks"].is_null()) {
+      ++failed;
+      continue;
+    }
+    const std::int64_t blocks = number(root, "/pool_blocks");
+    const Outcome written =
+        run_kvplan("scenario from-log " + file.path().string() + " --device h100-sxm -o " + scenario);
+    ASSERT_EQ(written.exit_code, 0) << written.err;
+    if (written.out.find("is not bundled") != std::string::npos) {
+      ++unknown;
+      continue;
+    }
+    const Outcome run = run_kvplan("run " + scenario + " --set workload.trace=" + kTrace +
+                                   " --set workload.limit=2 --json -");
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    ASSERT_EQ(parser.parse(run.out).get(root), simdjson::SUCCESS);
+    EXPECT_EQ(number(root, "/scenario/memory/pool_blocks"), blocks);
+    EXPECT_EQ(number(root, "/requests/arrived"), 2);
+    // The bytes of a block: those of its tokens on a rank of the deciding stage, where layers are alike.
+    if (root["memory"]["layer_groups"].get_array().value_unsafe().size() == 0) {
+      EXPECT_EQ(number(root, "/memory/capacity_bytes"),
+                blocks * 16 * number(root, "/deployment/token_bytes"));
+    }
+    ++ran;
+  }
+  EXPECT_GE(ran, 25);
+  EXPECT_EQ(ran + unknown, 38);
+  EXPECT_EQ(failed, 3);
 }
 
 /// A terminal could take a control character of a log as a command.
