@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "simulator/base/number_input.h"
 #include "simulator/latency/latencies.h"
 #include "simulator/modelfile/catalogue.h"
 #include "simulator/modelfile/device_text.h"
