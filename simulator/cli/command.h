@@ -45,6 +45,7 @@ void add_budget(Command& app, Outcome& outcome);
 void add_bytes(Command& app, Outcome& outcome);
 void add_cache(Command& app, Outcome& outcome);
 void add_calibration(Command& app, Outcome& outcome);
+void add_check(Command& app, Outcome& outcome);
 void add_compare(Command& app, Outcome& outcome);
 void add_convert(Command& app, Outcome& outcome);
 void add_latency(Command& app, Outcome& outcome);

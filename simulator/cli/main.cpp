@@ -52,13 +52,14 @@ struct Adder {
   void (*add)(Command& app, Outcome& outcome);
 };
 /// The commands in the order of `kvplan --help`.
-constexpr std::array<Adder, 20> kAdders{{
+constexpr std::array<Adder, 21> kAdders{{
     {"bytes", add_bytes},
     {"cache", add_cache},
     {"run", add_run},
     {"scenario", add_scenario},
     {"plan", add_plan},
     {"compare", add_compare},
+    {"check", add_check},
     {"sweep", add_sweep},
     {"merge", add_merge},
     {"report", add_report},

@@ -38,4 +38,27 @@ std::optional<std::string> key_given_twice(const dom::element& document) {
   return first_twice(document, "");
 }
 
+std::string with_plain_numbers(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted && c == '\\' && i + 1 < text.size()) {
+      out += c;
+      out += text[++i];
+      continue;
+    }
+    if (c == '"') quoted = !quoted;
+    const auto name = [&](std::string_view word) { return !quoted && text.substr(i, word.size()) == word; };
+    if (name("Infinity") || name("NaN")) {
+      out += "1e300";
+      i += name("NaN") ? 2 : 7;
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
 }  // namespace kvplan

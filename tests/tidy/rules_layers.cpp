@@ -101,6 +101,9 @@ const std::vector<Layer>& layers() {
     of_planner.insert(of_planner.end(), {"simulator/sweep", "traces/edit"});
     table.push_back({"simulator/planner", of_planner});
     table.push_back({"simulator/launch", below});
+    std::vector<std::string_view> of_measured = below;
+    of_measured.emplace_back("simulator/startup");
+    table.push_back({"simulator/measured", of_measured});
     table.push_back({"simulator/frontier",
                      {"simulator/base", "simulator/attention", "simulator/formats", "simulator/report"}});
     table.push_back({"simulator/survey",
@@ -116,9 +119,9 @@ const std::vector<Layer>& layers() {
     below.insert(below.end(), {"simulator/frame", "traces/io", "simulator/startup"});
     level({"simulator/io"});
     below.insert(below.end(),
-                 {"simulator/formats", "simulator/frontier", "simulator/launch", "simulator/picture",
-                  "simulator/planner", "simulator/report", "simulator/survey", "simulator/sweep",
-                  "traces/import", "traces/edit", "traces/synth"});
+                 {"simulator/formats", "simulator/frontier", "simulator/launch", "simulator/measured",
+                  "simulator/picture", "simulator/planner", "simulator/report", "simulator/survey",
+                  "simulator/sweep", "traces/import", "traces/edit", "traces/synth"});
     table.push_back({"simulator/cli", below});
     table.push_back({"simulator/bench", below});
     for (const auto* folder : {"gui/viewmodel", "gui/worker", "gui/views", "gui/view", "gui/app"})

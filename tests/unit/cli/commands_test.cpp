@@ -36,7 +36,7 @@ TEST(Commands, HelpWritesParametersAsTheyAreTyped) {
 TEST(Commands, UnknownOnesSayWhatThereIs) {
   EXPECT_EQ(run_kvplan("rnu t.csv").err,
             "kvplan: unknown command \"rnu\"; did you mean \"run\"? (known: bytes, cache, run, scenario, "
-            "plan, compare, "
+            "plan, compare, check, "
             "sweep, merge, report, convert, list, "
             "explain, pool, trace, evict, budget, format, frontier, attention, calibration, latency) (see "
             "--help)\n");
