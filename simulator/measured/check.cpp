@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "simulator/report/number_text.h"
 #include "simulator/results/figures.h"
@@ -30,7 +31,7 @@ std::optional<double> predicted(const runs::RunResult& run, const std::string& n
 const Quantity* latency(const Check& check, const std::string& name) {
   for (const char* statistic : {".mean", ".p50"}) {
     for (const Quantity& quantity : check.quantities)
-      if (quantity.name == "latency_s." + name + statistic && quantity.error()) return &quantity;
+      if (quantity.name == "latency_s." + name + statistic && quantity.error) return &quantity;
   }
   return nullptr;
 }
@@ -56,16 +57,16 @@ void find_cause(const runs::RunResult& run, Check& check) {
     check.why = std::move(why);
   };
   for (const Quantity& quantity : check.quantities) {
-    if (quantity.name != kPoolTokens || !quantity.error() || std::abs(*quantity.error()) <= kSmallOfPool)
+    if (quantity.name != kPoolTokens || !quantity.error || std::abs(*quantity.error) <= kSmallOfPool)
       continue;
     if (short_of_memory(run))
-      return decide(Cause::kPool, "The pool is " + in_words(*quantity.error(), "large", "small") +
+      return decide(Cause::kPool, "The pool is " + in_words(*quantity.error, "large", "small") +
                                       ", and memory ran out in the run.");
   }
   const Quantity* const ttft = latency(check, "ttft");
   const Quantity* const tpot = latency(check, "tpot");
-  const double of_ttft = ttft != nullptr ? *ttft->error() : 0;
-  const double of_tpot = tpot != nullptr ? *tpot->error() : 0;
+  const double of_ttft = ttft != nullptr ? *ttft->error : 0;
+  const double of_tpot = tpot != nullptr ? *tpot->error : 0;
   const bool ttft_errs = std::abs(of_ttft) > kSmall, tpot_errs = std::abs(of_tpot) > kSmall;
   const std::string ttft_words = "TTFT is " + in_words(of_ttft, "long", "short");
   const std::string tpot_words = "TPOT is " + in_words(of_tpot, "long", "short");
@@ -96,7 +97,7 @@ void find_cause(const runs::RunResult& run, Check& check) {
                   ttft_words + ", and TPOT does not show it: steps with prompts take less time.");
   }
   const bool all_small = std::all_of(check.quantities.begin(), check.quantities.end(), [](const Quantity& q) {
-    return !q.error() || std::abs(*q.error()) <= kSmall;
+    return !q.error || std::abs(*q.error) <= kSmall;
   });
   decide(Cause::kNone,
          all_small ? "Every quantity is within 5 %."
@@ -109,7 +110,7 @@ void compare_workloads(Check& check) {
     if (quantity.name != "requests.completed" && quantity.name != "tokens.input" &&
         quantity.name != "tokens.output")
       continue;
-    if (const auto error = quantity.error(); error && std::abs(*error) > 0.01)
+    if (quantity.error && std::abs(*quantity.error) > 0.01)
       check.warnings.push_back("The run served another workload: " + quantity.name + " is " +
                                report::grouped(std::llround(*quantity.predicted)) + ", and " +
                                report::grouped(std::llround(quantity.measured)) + " was measured.");
@@ -118,9 +119,10 @@ void compare_workloads(Check& check) {
 
 }  // namespace
 
-std::optional<double> Quantity::error() const {
-  if (!predicted || measured == 0) return std::nullopt;
-  return *predicted / measured - 1;
+Quantity quantity_of(std::string name, std::optional<double> predicted, double measured) {
+  Quantity quantity{std::move(name), predicted, measured, {}};
+  if (predicted && measured != 0) quantity.error = *predicted / measured - 1;
+  return quantity;
 }
 
 std::string_view cause_name(Cause cause) {
@@ -145,7 +147,7 @@ Result<Check> check_run(const runs::RunResult& run, const std::vector<Measured>&
     const bool twice = std::any_of(check.quantities.begin(), check.quantities.end(),
                                    [&](const Quantity& known) { return known.name == each.name; });
     if (twice) return bad_input("two files measured " + each.name).at_field("--measured");
-    check.quantities.push_back({each.name, predicted(run, each.name), each.value});
+    check.quantities.push_back(quantity_of(each.name, predicted(run, each.name), each.value));
   }
   find_cause(run, check);
   compare_workloads(check);

@@ -17,9 +17,10 @@ struct Quantity {
   std::string name;                 ///< as in Measured
   std::optional<double> predicted;  ///< absent if the run has no such figure
   double measured{0};
-  /// predicted / measured - 1; absent where one of them is missing or 0.
-  [[nodiscard]] std::optional<double> error() const;
+  /// predicted / measured - 1; absent where predicted is missing or measured is 0.
+  std::optional<double> error{};
 };
+Quantity quantity_of(std::string name, std::optional<double> predicted, double measured);
 
 /// Where an error most likely comes from. The rule, in this order; an error of at most 5 % is none:
 ///   pool             the pool differs by more than 2 % and the run was short of memory

@@ -26,7 +26,7 @@ std::string check_text(const Check& check, const runs::RunResult& run, std::size
   report::Table table{
       .title = "Predicted against measured", .columns = {"predicted", "measured", "error"}, .rows = {}};
   for (const Quantity& quantity : check.quantities) {
-    const auto error = quantity.error();
+    const auto error = quantity.error;
     table.rows.push_back({.label = quantity.name,
                           .cells = {quantity.predicted ? value_text(quantity.name, *quantity.predicted)
                                                        : std::string(report::kNoNumber),
@@ -49,7 +49,7 @@ std::string check_json(const Check& check) {
   json.begin_object().member("version", kVersion).key("quantities").begin_array();
   for (const Quantity& quantity : check.quantities) {
     json.begin_object().member("name", quantity.name).key("predicted").value(quantity.predicted);
-    json.member("measured", quantity.measured).key("error").value(quantity.error()).end_object();
+    json.member("measured", quantity.measured).key("error").value(quantity.error).end_object();
   }
   json.end_array().key("cause");
   check.cause == Cause::kNone ? json.null() : json.value(cause_name(check.cause));

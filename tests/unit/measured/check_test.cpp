@@ -47,7 +47,7 @@ Check checked(std::vector<std::pair<std::string, std::string>> ours,
 TEST(CheckRun, NothingErrsAgainstItself) {
   const Check check = checked({}, {});
   ASSERT_EQ(check.quantities.size(), 7U);
-  for (const Quantity& quantity : check.quantities) EXPECT_EQ(quantity.error(), 0) << quantity.name;
+  for (const Quantity& quantity : check.quantities) EXPECT_EQ(quantity.error, 0) << quantity.name;
   EXPECT_EQ(check.cause, Cause::kNone) << check.why;
   EXPECT_TRUE(check.warnings.empty());
 }
@@ -89,9 +89,9 @@ TEST(CheckRun, AQuantityIsMeasuredOnce) {
 }
 
 TEST(CheckRun, ZeroHasNoError) {
-  EXPECT_FALSE((Quantity{"x", 1.0, 0}.error()));
-  EXPECT_FALSE((Quantity{"x", std::nullopt, 1}.error()));
-  EXPECT_DOUBLE_EQ((Quantity{"x", 3.0, 2}.error().value()), 0.5);
+  EXPECT_FALSE(quantity_of("x", 1.0, 0).error);
+  EXPECT_FALSE(quantity_of("x", std::nullopt, 1).error);
+  EXPECT_DOUBLE_EQ(quantity_of("x", 3.0, 2).error.value(), 0.5);
 }
 
 }  // namespace
