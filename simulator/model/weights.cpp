@@ -1,6 +1,7 @@
 #include "simulator/model/weights.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "simulator/base/check.h"
@@ -275,9 +276,7 @@ std::string precision_text(const StageWeights& weights) {
   std::map<std::int64_t, Wide> by_bits;  // in 2^-16 bits, on average of a part
   for (const PartWeights& part : weights.parts)
     if (part.weights > 0) by_bits[static_cast<std::int64_t>(part.fine_bits / part.weights)] += part.weights;
-  const auto text = [](double bits) {
-    return shortest(static_cast<double>(static_cast<std::int64_t>(bits * 1000 + 0.5)) / 1000);
-  };
+  const auto text = [](double bits) { return shortest(std::round(bits * 1000) / 1000); };
   if (by_bits.size() == 1) return text(static_cast<double>(by_bits.begin()->first) / 65536) + " bits each";
   std::string out;
   for (std::size_t i = 0; i < kWeightParts; ++i) {

@@ -1,4 +1,4 @@
-// The kind of each layer of a config.
+// The kind of each layer, as a config declares it.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace kvplan::model {
 
-enum class LayerKind : std::uint8_t {
+enum class DeclaredKind : std::uint8_t {
   kFull,
   kSliding,
   kChunked,
@@ -19,13 +19,13 @@ enum class LayerKind : std::uint8_t {
   kDense,    ///< only a dense feed-forward block
 };
 
-struct LayerKinds {
-  std::vector<LayerKind> of;
+struct DeclaredKinds {
+  std::vector<DeclaredKind> of;
   const char* key{""};  ///< the key that determined the kinds; empty: they are defaults
   bool apart{false};    ///< feed-forward blocks are layers of their own
 };
 
 /// Errors: a list of another length; an unknown word. The field is the key.
-Result<LayerKinds> read_kinds(const Config& config, std::int64_t layers);
+Result<DeclaredKinds> read_kinds(const Config& config, std::int64_t layers);
 
 }  // namespace kvplan::model

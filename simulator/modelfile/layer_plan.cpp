@@ -271,7 +271,7 @@ Result<std::vector<LayerPlan>> read_compressed(const Config& config, ModelShape&
 
 /// Layers by the kinds that the config lists.
 Result<std::vector<LayerPlan>> read_listed(const Config& config, ModelShape& shape, const LayerCache& base) {
-  KVPLAN_TRY(const LayerKinds kinds, read_kinds(config, shape.layers));
+  KVPLAN_TRY(const DeclaredKinds kinds, read_kinds(config, shape.layers));
   LayerCache full = base, window = base;
   std::optional<StateLayer> state;
   KVPLAN_TRY(const std::int64_t size, config.whole_or({"sliding_window"}, {1, kMostWindow}, 0));
@@ -289,20 +289,20 @@ Result<std::vector<LayerPlan>> read_listed(const Config& config, ModelShape& sha
   }
   KVPLAN_TRY(const std::int64_t chunk, config.whole_or({"attention_chunk_size"}, {1, kMostWindow}, 0));
   std::vector<LayerPlan> out;
-  for (const LayerKind kind : kinds.of) {
+  for (const DeclaredKind kind : kinds.of) {
     LayerPlan plan;
     switch (kind) {
-      case LayerKind::kFull:
+      case DeclaredKind::kFull:
         plan.cache = full;
         break;
-      case LayerKind::kSliding:
+      case DeclaredKind::kSliding:
         if (size == 0)
           return config.wrong("expected a window size for the sliding-window layers, found nothing",
                               "sliding_window");
         plan.cache = window;
         plan.cache.window = size;
         break;
-      case LayerKind::kChunked:
+      case DeclaredKind::kChunked:
         if (chunk == 0)
           return config.wrong("expected a size of chunks for layers with attention in chunks, found nothing",
                               "attention_chunk_size");
@@ -310,28 +310,28 @@ Result<std::vector<LayerPlan>> read_listed(const Config& config, ModelShape& sha
         plan.cache.window = chunk;
         plan.cache.chunked = true;
         break;
-      case LayerKind::kState:
-      case LayerKind::kBoth:
+      case DeclaredKind::kState:
+      case DeclaredKind::kBoth:
         if (!state) {
           KVPLAN_TRY(state, read_state(config, shape, base.key_size, kinds.key));
         }
-        plan.both = kind == LayerKind::kBoth;
+        plan.both = kind == DeclaredKind::kBoth;
         if (plan.both) plan.cache = base;
-        if (kind == LayerKind::kState) plan.cache.kind = CacheKind::kNone;
+        if (kind == DeclaredKind::kState) plan.cache.kind = CacheKind::kNone;
         plan.cache.state_bytes = state->bytes;
         plan.cache.whole_state_bytes = state->whole_bytes;
         plan.mixing = state->matrices;
         break;
-      case LayerKind::kExperts:
-      case LayerKind::kDense:
+      case DeclaredKind::kExperts:
+      case DeclaredKind::kDense:
         plan.cache.kind = CacheKind::kNone;
         break;
     }
     if (kinds.apart) {
       plan.apart = true;
-      plan.feed_forward = kind == LayerKind::kExperts ? FeedForward::kExperts
-                          : kind == LayerKind::kDense ? FeedForward::kDense
-                                                      : FeedForward::kNone;
+      plan.feed_forward = kind == DeclaredKind::kExperts ? FeedForward::kExperts
+                          : kind == DeclaredKind::kDense ? FeedForward::kDense
+                                                         : FeedForward::kNone;
     }
     out.push_back(std::move(plan));
   }

@@ -31,7 +31,7 @@ const std::array<Algorithm, 12>& algorithms() {
   static const std::array<Algorithm, 12> kAll{{
       {"FP8", precision(8, 0, 0, 8)},
       {"FP8_PER_CHANNEL_PER_TOKEN", precision(8, 0, 0, 8)},
-      {"FP8_PB_WO", precision(8, 32, 128 * 128, 8)},
+      {"FP8_PB_WO", precision(8, 32, std::int64_t{128} * 128, 8)},
       {"MXFP8", precision(8, 8, 32, 8)},
       {"NVFP4", precision(4, 8, 16, 4)},
       {"W4A16_NVFP4", precision(4, 8, 16, kHalf)},
@@ -165,10 +165,10 @@ void ModulePatterns::add(std::string_view pattern) {
   if (pattern.starts_with("re:")) {
     try {
       expressions_.emplace_back(std::string(pattern.substr(3)));
-      ++count_;
     } catch (const std::regex_error&) {
-      // Not an expression: it matches nothing.
+      return;  // not an expression: it matches nothing
     }
+    ++count_;
     return;
   }
   ++count_;

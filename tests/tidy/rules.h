@@ -63,6 +63,9 @@ Findings check_readme(const Tree& tree);
 /// and would show the new definition to the other files without an error.
 Findings check_hidden_names(const Tree& tree);
 
+/// No namespace has two types of one name: the linker takes what is made of one for what is made of the other.
+Findings check_types(const Tree& tree);
+
 /// No word for a person names a request, a block or a part of the program: comments, texts and pages use the thing's
 /// name. rules_words.cpp has the words, and the lines that really are about people.
 Findings check_words(const Tree& tree);

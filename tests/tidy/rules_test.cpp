@@ -307,5 +307,20 @@ TEST(TidyRules, NamesOfBaseAreNotHidden) {
                   .empty());
 }
 
+TEST(TidyRules, ATypeIsDefinedOnce) {
+  const File one{"simulator/model/a.h",
+                 "namespace kvplan::model {\n\nstruct Kind {\n  int x;\n};\n\n}  // namespace\n"};
+  const File two{"simulator/modelfile/b.h",
+                 "namespace kvplan::model {\n\nenum class Kind : int {\n  kOne,\n};\n\n}\n"};
+  EXPECT_EQ(places(check_types({one, two})), Places{"simulator/modelfile/b.h:3"});
+  const File declared{"simulator/modelfile/b.h", "namespace kvplan::model {\nstruct Kind;\n}\n"};
+  const File elsewhere{"simulator/modelfile/b.h", "namespace kvplan::runs {\nstruct Kind {\n};\n}\n"};
+  const File hidden{"simulator/modelfile/b.cpp",
+                    "namespace kvplan::model {\nnamespace {\n\nstruct Kind {\n};\n\n}  // namespace\n}\n"};
+  EXPECT_TRUE(check_types({one, declared}).empty());
+  EXPECT_TRUE(check_types({one, elsewhere}).empty());
+  EXPECT_TRUE(check_types({one, hidden}).empty());
+}
+
 }  // namespace
 }  // namespace kvplan::tidy

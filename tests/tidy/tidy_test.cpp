@@ -77,7 +77,7 @@ INSTANTIATE_TEST_SUITE_P(Rules, Tidy,
                                          Rule{"sizes", check_sizes}, Rule{"headers", check_headers},
                                          Rule{"engines", check_engines}, Rule{"members", check_members},
                                          Rule{"prose", check_prose}, Rule{"readme", check_readme},
-                                         Rule{"words", check_words},
+                                         Rule{"types", check_types}, Rule{"words", check_words},
                                          Rule{"hidden_names", check_hidden_names}),
                          [](const auto& rule) { return std::string(rule.param.name); });
 
