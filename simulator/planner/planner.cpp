@@ -275,7 +275,8 @@ class Planner {
                 (each.value ? each.target.value_text(*each.value) : "dropped");
     }
     return bad_input("nothing meets the targets with at most " + std::to_string(request_.most_gpus) +
-                     " GPUs; nearest is " + option.name() + ": " + change)
+                     " GPUs; nearest is " + option.name() + ": " + change +
+                     (prepared_.too_long.empty() ? "" : "; " + prepared_.too_long))
         .at_field("--target");
   }
 

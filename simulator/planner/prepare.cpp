@@ -10,6 +10,7 @@
 #include "simulator/deployment/deployment.h"
 #include "simulator/modelfile/device_text.h"
 #include "simulator/report/number_text.h"
+#include "simulator/scenario/model_length.h"
 #include "traces/edit/edits.h"
 
 namespace kvplan::planner {
@@ -254,11 +255,40 @@ class Preparation {
     if (origin == runs::Origin::kGiven) return Done{};
     constexpr std::int64_t kStep = 1024;
     const std::int64_t tokens = ceil_div(out_.longest_tokens + 8, kStep) * kStep;
+    if (const auto own = length_of_the_model(base); own && tokens > *own) {
+      say_what_is_too_long(base.engine_traits(), *own);
+      return Done{};  // each run derives it again
+    }
     settings_.push_back(planned("engine." + std::string(limit.param), std::to_string(tokens)));
     out_.notes.push_back(std::string(limit.param) + " is " + std::to_string(tokens) +
                          ": the longest request of the trace has " + report::grouped(out_.longest_tokens) +
                          " tokens.");
     return Done{};
+  }
+
+  /// The longest request with which a server of this model starts; nothing if that is not known, or if the scenario
+  /// allows longer ones.
+  std::optional<std::int64_t> length_of_the_model(const runs::Scenario& base) {
+    const scheduling::EngineTraits engine = base.engine_traits();
+    if (base.deployment.device == nullptr || engine.beyond_model.variable.empty() ||
+        engine.beyond_model.allowed)
+      return std::nullopt;
+    const auto shape = model_of(base, openers_);
+    return shape.ok() ? runs::model_length(engine, shape.value())
+                      : std::nullopt;  // each case says what is wrong
+  }
+
+  void say_what_is_too_long(const scheduling::EngineTraits& engine, std::int64_t most) {
+    const traces::Trace& trace = *out_.trace;
+    std::int64_t longer = 0;
+    for (std::size_t i = 0; i < trace.arrival_ns.size(); ++i)
+      longer += std::int64_t{trace.input_tokens[i]} + trace.output_tokens[i] > most ? 1 : 0;
+    out_.too_long = report::grouped(longer) + " of " + report::grouped(trace.size()) +
+                    " requests of the trace are longer than " + report::grouped(most) +
+                    " tokens, for which the model was made: servers reject them, and they count as late "
+                    "(engine." +
+                    std::string(engine.beyond_model.param) + "=true serves them)";
+    out_.notes.push_back(out_.too_long + ".");
   }
 
   Status make_space(const runs::Scenario& base) {

@@ -12,6 +12,7 @@
 #include "simulator/scenario/chosen_eviction.h"
 #include "simulator/scenario/combinations.h"
 #include "simulator/scenario/extrapolation.h"
+#include "simulator/scenario/model_length.h"
 #include "simulator/scenario/run_format.h"
 #include "simulator/scenario/scenario_checks.h"
 #include "simulator/scenario/settings.h"
@@ -184,8 +185,7 @@ Status choose_limits(Scenario& s) {
 Status choose_length(Scenario& s, const model::ModelShape& shape) {
   const scheduling::EngineTraits engine = s.engine_traits();
   const scheduling::BeyondModel& beyond = engine.beyond_model;
-  const auto tokens =
-      beyond.counts_scaling && shape.scaled_positions ? shape.scaled_positions : shape.max_positions;
+  const std::optional<std::int64_t> tokens = model_length(engine, shape);
   if (s.deployment.device == nullptr || !tokens) return Done{};
   const std::string_view param = engine.request_tokens.param;
   const bool given = s.param_origin(field_index("engine"), param) == Origin::kGiven;

@@ -16,7 +16,8 @@ trap 'rm -f "$sessions"' EXIT
 
 "$kvplan" trace start "$traces/claude_code_sessions_small.jsonl.gz" --rate 1/10 -o "$sessions" 2> /dev/null
 for cache in true false; do
-  "$kvplan" plan "$sessions" --model gpt-oss-120b --set engine.prefix_cache=$cache --devices "$devices" \
+  "$kvplan" plan "$sessions" --model gpt-oss-120b --set engine.prefix_cache=$cache \
+    --set engine.allow_long_max_model_len=true --devices "$devices" \
     --prices simulator/examples/prices.json --target 'ttft.p95<=3s' --target 'tpot.p95<=30ms' \
     --may 'router=round-robin;session-affine' --resamples 20 --threads 2 \
     > "$folder/expected/claude_code_cache_$cache.txt" 2>&1 || [ $? = 2 ]  # 2: nothing meets the targets

@@ -187,6 +187,39 @@ TEST(PlanCommand, MistakesAreOneLineThatSaysWhatWouldHelp) {
   }
 }
 
+/// A server of Llama 2 takes 4,096 tokens; two requests are longer.
+TEST(PlanCommand, RequestsBeyondTheModelAreRejectedAndSaid) {
+  const TemporaryFolder folder;
+  std::string rows = "arrived_at,num_prefill_tokens,num_decode_tokens\n";
+  for (int i = 0; i < 40; ++i) rows += std::to_string(i) + (i % 20 == 3 ? ",4090,50\n" : ",500,50\n");
+  write_file(folder.file("t.csv"), rows);
+  const auto plan = [&](const std::string& flags) {
+    return run_kvplan("plan " + folder.file("t.csv") +
+                      " --model llama-2-7b --devices h100-sxm --max-gpus 2 --resamples 0 " + flags);
+  };
+  const std::string said =
+      "2 of 40 requests of the trace are longer than 4,096 tokens, for which the model was made: servers "
+      "reject "
+      "them, and they count as late (engine.allow_long_max_model_len=true serves them)";
+  const auto without_breaks = [](std::string text) {
+    for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos;) {
+      const std::size_t end = text.find_first_not_of(" \n", at);
+      text.replace(at, end == std::string::npos ? end : end - at, " ");
+      ++at;
+    }
+    return text;
+  };
+  const Outcome loose = plan("--target 'ttft.p50<=5s'");
+  EXPECT_EQ(loose.exit_code, 0) << loose.err;
+  EXPECT_NE(without_breaks(loose.out).find(said), std::string::npos) << loose.out;
+  const Outcome strict = plan("--target 'ttft.p99<=5s'");
+  EXPECT_EQ(strict.exit_code, 2);
+  EXPECT_NE(strict.err.find(said), std::string::npos) << strict.err;
+  const Outcome allowed = plan("--target 'ttft.p99<=5s' --set engine.allow_long_max_model_len=true");
+  EXPECT_EQ(allowed.exit_code, 0) << allowed.err;
+  EXPECT_NE(without_breaks(allowed.out).find("max_model_len is 5120"), std::string::npos) << allowed.out;
+}
+
 /// A former error: values that no deployment can have were left out of the search in silence, and so were values in a
 /// file.
 TEST(PlanCommand, ValuesThatTheSearchMayChooseAreChecked) {
