@@ -3,6 +3,7 @@
 #include <boost/graph/dijkstra_shortest_paths.hpp>
 #include <boost/graph/dijkstra_shortest_paths_no_color_map.hpp>
 #include <boost/graph/filtered_graph.hpp>
+#include <exception>
 #include <functional>
 #include <limits>
 #include <span>
@@ -36,7 +37,7 @@ Graph graph_of(const Topology& topology) {
 }
 
 /// Thrown to end a search at its destination, where the distance is final.
-struct Arrived {};
+struct Arrived : std::exception {};
 
 /// Records the places that a search discovers, and ends it at the destination.
 class Watch : public boost::default_dijkstra_visitor {
@@ -116,6 +117,7 @@ struct RouteFinder::Search {
                                                           boost::get(boost::vertex_index, graph), compare,
                                                           combine, infinity, zero, Watch(to, seen));
     } catch (const Arrived&) {
+      return;
     }
   }
   void forget(std::vector<std::int64_t>& distance, std::int64_t infinity) {
