@@ -42,7 +42,7 @@ struct RunTokens {
   RetentionKind kind;
 
   [[nodiscard]] const Retention& retention() const {
-    return std::visit([](const Retention& each) -> const Retention& { return each; }, kind);
+    return *std::visit([](const Retention& each) { return &each; }, kind);
   }
 };
 

@@ -13,10 +13,11 @@ struct Size {
   double graphs, graphs_of_many;  ///< cuda_graph_max_bs; from four ranks on
 };
 
-constexpr std::array<Size, 5> kSizes{{{20 * 1024, 2048, 8, 8},
-                                      {35 * 1024, 2048, 24, 80},
-                                      {60 * 1024, 4096, 32, 160},
-                                      {160 * 1024, 8192, 256, 512},
+constexpr std::int64_t kMibOfGib = 1024;
+constexpr std::array<Size, 5> kSizes{{{20 * kMibOfGib, 2048, 8, 8},
+                                      {35 * kMibOfGib, 2048, 24, 80},
+                                      {60 * kMibOfGib, 4096, 32, 160},
+                                      {160 * kMibOfGib, 8192, 256, 512},
                                       {INT64_MAX, 16384, 512, 512}}};
 
 const Size& size_of(const model::DeviceShape& device) {
