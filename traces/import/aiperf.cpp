@@ -67,26 +67,10 @@ class RecordReader {
   bool read_value(std::string_view key, const Metric& metric, std::int64_t& value);
   bool read_cancelled(Record& record);
   bool check(const Record& record);
-  /// Calls `read(key)` for each key of the object that comes next; null counts as an empty object.
-  template <class Read>
-  bool each_key(std::string_view field, Read&& read);
 
   JsonCursor json_;
   JsonProblem problem_;
 };
-
-template <class Read>
-bool RecordReader::each_key(std::string_view field, Read&& read) {
-  const char kind = json_.kind();
-  if (kind == 'l') return json_.skip_value();
-  if (kind != 'o') return note_problem(problem_, field, "expected an object");
-  if (!json_.enter_object()) return false;
-  std::string_view key;
-  bool first = true;
-  while (json_.next_key(key, first))
-    if (!read(key)) return false;
-  return !json_.failed();
-}
 
 bool RecordReader::read(std::string_view line, Record& record) {
   record.clear();
@@ -95,13 +79,15 @@ bool RecordReader::read(std::string_view line, Record& record) {
   if (json_.kind() != 'o') return broken();
   const auto top = [&](std::string_view key) {
     if (key == "metadata")
-      return each_key(key, [&](std::string_view inner) { return read_metadata(inner, record); });
+      return read_object(json_, key, problem_,
+                         [&](std::string_view inner) { return read_metadata(inner, record); });
     if (key == "metrics")
-      return each_key(key, [&](std::string_view inner) { return read_metric(inner, record); });
+      return read_object(json_, key, problem_,
+                         [&](std::string_view inner) { return read_metric(inner, record); });
     if (key == "error" && json_.kind() != 'l') record.failed = true;
     return json_.skip_value();
   };
-  if (!each_key("", top)) return json_.failed() && broken();
+  if (!read_object(json_, "", problem_, top)) return json_.failed() && broken();
   if (!json_.at_end()) return broken();
   return check(record);
 }
@@ -149,7 +135,7 @@ bool RecordReader::read_value(std::string_view key, const Metric& metric, std::i
     if (inner == "unit") return read_text(json_, field + ".unit", unit, store, problem_);
     return inner == "value" ? json_.value(text) : json_.skip_value();
   };
-  if (!each_key(field, read)) return false;
+  if (!read_object(json_, field, problem_, read)) return false;
   if (text.empty() || text == "null") return true;
   if (!metric.is_time) {
     const std::optional<std::int32_t> count = parse_count(text);

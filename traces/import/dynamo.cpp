@@ -58,9 +58,6 @@ class EventReader {
   bool read_request(std::string_view key, Event& event);
   bool read_replay(std::string_view key, Event& event);
   bool check(const Event& event);
-  /// Calls `read(key)` for each key of the object that comes next; null counts as an empty object.
-  template <class Read>
-  bool each_key(std::string_view field, Read&& read);
 
   JsonCursor json_;
   bool has_schema_{false};
@@ -68,19 +65,6 @@ class EventReader {
   JsonCursor request_;  ///< before the request's value, which is read once the event's type is known
   JsonProblem problem_;
 };
-
-template <class Read>
-bool EventReader::each_key(std::string_view field, Read&& read) {
-  const char kind = json_.kind();
-  if (kind == 'l') return json_.skip_value();
-  if (kind != 'o') return note_problem(problem_, field, "expected an object");
-  if (!json_.enter_object()) return false;
-  std::string_view key;
-  bool first = true;
-  while (json_.next_key(key, first))
-    if (!read(key)) return false;
-  return !json_.failed();
-}
 
 bool EventReader::read(std::string_view line, Event& event) {
   event.clear();
@@ -90,9 +74,10 @@ bool EventReader::read(std::string_view line, Event& event) {
   if (json_.kind() != 'o') return broken();
   const auto top = [&](std::string_view key) {
     if (key != "event" || json_.kind() != 'o') return read_event(key, event);
-    return each_key(key, [&](std::string_view inner) { return read_event(inner, event); });
+    return read_object(json_, key, problem_,
+                       [&](std::string_view inner) { return read_event(inner, event); });
   };
-  if (!each_key("", top)) return json_.failed() && broken();
+  if (!read_object(json_, "", problem_, top)) return json_.failed() && broken();
   if (!json_.at_end()) return broken();
   if (!has_schema_)
     return note_problem(problem_, "schema", "missing: expected \"" + std::string(kSchema) + "\"");
@@ -100,7 +85,8 @@ bool EventReader::read(std::string_view line, Event& event) {
   if (event.type != "request_end") return true;
   if (!has_request_) return note_problem(problem_, "request", "missing in a request_end");
   json_ = request_;
-  if (!each_key("request", [&](std::string_view key) { return read_request(key, event); }))
+  if (!read_object(json_, "request", problem_,
+                   [&](std::string_view key) { return read_request(key, event); }))
     return json_.failed() && broken();
   return check(event);
 }
@@ -117,7 +103,7 @@ bool EventReader::read_event(std::string_view key, Event& event) {
   }
   if (key == "event_type") return read_text(json_, key, event.type, event.type_store, problem_);
   if (key == "agent_context")
-    return each_key(key, [&](std::string_view inner) {
+    return read_object(json_, key, problem_, [&](std::string_view inner) {
       if (inner == "session_id")
         return read_text(json_, "agent_context.session_id", event.row.session, event.session_store, problem_);
       if (inner == "parent_session_id")
@@ -143,7 +129,8 @@ bool EventReader::read_request(std::string_view key, Event& event) {
   if (key == "total_time_ms")
     return read_time(json_, "request.total_time_ms", TimeUnit::kMillis, event.row.e2e_ns, problem_);
   if (key == "replay")
-    return each_key("request.replay", [&](std::string_view inner) { return read_replay(inner, event); });
+    return read_object(json_, "request.replay", problem_,
+                       [&](std::string_view inner) { return read_replay(inner, event); });
   return json_.skip_value();
 }
 

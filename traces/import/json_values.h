@@ -27,6 +27,11 @@ bool read_time(JsonCursor& json, std::string_view field, TimeUnit unit, std::int
 bool read_text(JsonCursor& json, std::string_view field, std::string_view& value, std::string& store,
                JsonProblem& problem);
 
+/// Reads the object that comes next: calls `read(key)` for each key, before its value. null counts as an empty object.
+/// Returns false also if `read` does.
+template <class Read>
+bool read_object(JsonCursor& json, std::string_view field, JsonProblem& problem, Read&& read);
+
 /// Array of whole numbers from 0 to 2^64 - 1; calls `take(id)` for each. `stated` is false for null.
 template <class Take>
 bool read_ids(JsonCursor& json, std::string_view field, bool& stated, JsonProblem& problem, Take&& take);
@@ -45,6 +50,19 @@ bool read_ids(JsonCursor& json, std::string_view field, bool& stated, JsonProble
   const JsonCursor before = json;
   stated = true;
   return json.integers(take) || note_no_ids(json, before, field, stated, problem);
+}
+
+template <class Read>
+bool read_object(JsonCursor& json, std::string_view field, JsonProblem& problem, Read&& read) {
+  const char kind = json.kind();
+  if (kind == 'l') return json.skip_value();
+  if (kind != 'o') return note_problem(problem, field, "expected an object");
+  if (!json.enter_object()) return false;
+  std::string_view key;
+  bool first = true;
+  while (json.next_key(key, first))
+    if (!read(key)) return false;
+  return !json.failed();
 }
 
 }  // namespace kvplan::traces
