@@ -202,9 +202,8 @@ struct LayerBytes {
 
 Error no_attention() {
   return bad_input(
-             "the allocator \"grouped\" needs layers with keys and values on each stage, found one with "
-             "states "
-             "alone")
+             "the allocator \"grouped\" needs layers with keys and values on each stage, found a stage "
+             "that has states alone")
       .at_field("model");
 }
 

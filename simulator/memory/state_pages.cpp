@@ -11,9 +11,8 @@ Result<StatePage> state_page(const AllocatorRequest& request, std::int64_t token
                              std::int64_t metadata_bytes) {
   if (request.prefix_cache)
     return bad_input(
-               "with states in place of a KV cache the allocator \"grouped\" has no prefix cache: expected "
-               "prefix "
-               "caching off")
+               "the allocator \"grouped\" has no prefix cache for models with states in place of a KV "
+               "cache: expected prefix caching off")
         .at_field("engine");
   if (metadata_bytes > 0)
     return bad_input("expected a format without scales beside states in place of a KV cache, found " +

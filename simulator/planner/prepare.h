@@ -29,8 +29,8 @@ struct Prepared {
   std::vector<Target> targets;
   runs::TracePtr trace, slice;
   std::int64_t longest_tokens{0};  ///< prompt and output tokens of the longest request
-  std::string
-      too_long{};  ///< a sentence about requests that servers reject as longer than the model's length
+  /// A sentence about requests that servers reject, because they are longer than the model was made for; or empty.
+  std::string too_long{};
   std::vector<std::string> notes;  ///< whole sentences
 
   /// Price of GPUs of a group per hour; without a price list, their number.
