@@ -26,7 +26,7 @@ constexpr std::array<Param, 2> kPauses{{
 
 constexpr std::array<Param, 2> kOfClients{{
     {.name = "clients",
-     .help = "Requests that are sent at once, at most: each client waits for its answer",
+     .help = "Number of clients. Each waits for its answer, so at most so many requests are in flight",
      .kind = ParamKind::kInteger,
      .unit = Unit::kNone,
      .fallback = "",
@@ -41,7 +41,7 @@ constexpr std::array<Param, 2> kOfClients{{
      .high = 4'000'000},
 }};
 
-constexpr Descriptor kClients{
+constexpr Descriptor kLoadTest{
     .family = "sessions",
     .name = "load-test",
     .summary =
@@ -79,7 +79,7 @@ constexpr Descriptor kStated{.family = "sessions",
 }  // namespace
 
 Catalogue session_descriptors() {
-  static constexpr std::array kAll{&kClients, &kClosed, &kOpen, &kStated};
+  static constexpr std::array kAll{&kClosed, &kLoadTest, &kOpen, &kStated};
   return kAll;
 }
 
@@ -94,7 +94,7 @@ SessionRule session_rule(const Choice& sessions) {
     const std::int64_t value = decimal_times_power_of_two(sessions.values()[param].text, 20).value_or(0);
     return static_cast<std::int64_t>(Wide{value} * kNsPerSecond >> 20);
   };
-  if (sessions.name() == kClients.name) {
+  if (sessions.name() == kLoadTest.name) {
     rule.waits = SessionRule::Waits::kClients;
     rule.clients = sessions.integer("clients");
     rule.client_think_ns = ns_of(1);
